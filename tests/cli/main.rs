@@ -55,6 +55,7 @@ mod spellings;
 mod started;
 mod steps;
 mod timelines;
+mod tool_verdicts;
 mod upkeep;
 mod verdicts;
 mod widths;
@@ -105,6 +106,7 @@ fn main() -> ExitCode {
         started::tests(),
         steps::tests(),
         timelines::tests(),
+        tool_verdicts::tests(),
         upkeep::tests(),
         verdicts::tests(),
         widths::tests(),

@@ -4,7 +4,10 @@
 //! The record keeps the answers, so a replay needs no disk.
 
 mod climbs;
+mod emptied;
 mod links;
+
+pub use emptied::loses_most;
 
 use crate::action::{Action, Command, EffectKind, Entry, GitState, Intent, Operation, Path, Scope};
 use crate::facts::{CallLocation, as_glob, scope_of};
@@ -29,6 +32,10 @@ pub struct Query {
     pub text: bool,
     /// True if it matters if git holds that text as it is, however short it is.
     pub committed: bool,
+    /// The bytes that are left of its text, if it is replaced by a short one: then it matters how
+    /// many it has, and of a file that loses most of them, if it could be restored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leaves: Option<u64>,
 }
 
 impl Query {
@@ -41,6 +48,7 @@ impl Query {
             changes: false,
             text: false,
             committed: false,
+            leaves: None,
         }
     }
 
@@ -81,6 +89,9 @@ pub struct Observed {
     /// it does not matter, or if there is too much.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holds: Option<Vec<String>>,
+    /// The bytes of a file whose text is replaced by a short one; none if they do not matter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
 }
 
 /// The place that a path leads to if each `..` is followed as the system does.
@@ -107,12 +118,16 @@ pub type Observer<'a> = dyn FnMut(&[Query]) -> Observations + 'a;
 pub fn list_queries(action: &Action, cwd: &str) -> Vec<Query> {
     let mut all: Vec<Query> =
         action.facts.paths.iter().map(|path| Query::of(path.text.clone(), path.glob)).collect();
+    let left = emptied::left_by(action);
     for effect in &action.facts.effects {
         let Some(query) = effect.path.and_then(|index| all.get_mut(index as usize)) else {
             continue;
         };
         query.changes |= effect.kind.changes_files()
             && !matches!(effect.kind, EffectKind::FileDelete | EffectKind::Discard);
+        if query.changes && !query.glob {
+            query.leaves = left;
+        }
         if matches!(effect.kind, EffectKind::FileDelete | EffectKind::Discard) {
             query.removes = true;
             query.recursive |= effect.recursive;
@@ -149,6 +164,12 @@ pub fn list_queries(action: &Action, cwd: &str) -> Vec<Query> {
 /// The most paths containing `..` that are queried as they are written.
 const MOST_DOTTED: usize = 16;
 
+/// Takes back what only counts for files that the session did not make. `own` are the positions of
+/// those that it made among the paths, with blanks between them.
+pub(crate) fn pardon_own(action: &mut Action, own: &str) {
+    emptied::pardon_own(action, own);
+}
+
 /// Applies the answers: fills in the paths, judges links by their targets, and distinguishes
 /// creating a file from changing one.
 pub fn apply_observations(action: &mut Action, observations: &Observations, place: &CallLocation) {
@@ -176,6 +197,7 @@ pub fn apply_observations(action: &mut Action, observations: &Observations, plac
         };
     }
     links::imply_by_links(action, place);
+    emptied::note_emptied(action, observations);
     let writes =
         matches!(&action.operation, Operation::File(_)) && action.intent == Intent::FileCreation;
     if writes && action.facts.effects.iter().any(|effect| effect.kind == EffectKind::FileModify) {

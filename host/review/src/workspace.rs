@@ -21,7 +21,7 @@ use aliases::Aliases;
 use git::Repository;
 use portcullis_core::action::{Entry, GitState};
 use portcullis_core::facts;
-use portcullis_core::observe::{ClimbTarget, Observations, Observed, Query};
+use portcullis_core::observe::{ClimbTarget, Observations, Observed, Query, loses_most};
 use portcullis_core::policy::GuardedPath;
 use portcullis_core::run_files::FileContents;
 use regenerated::{is_ignored_for_good, is_recreated};
@@ -95,6 +95,7 @@ const UNKNOWN: Observed = Observed {
     leads: None,
     contents: None,
     holds: None,
+    size: None,
 };
 
 fn look(query: &Query, around: &mut WorkspaceContext<'_>) -> Observed {
@@ -130,6 +131,16 @@ fn look_at(path: &Path, query: &Query, around: &mut WorkspaceContext<'_>) -> Obs
     let entry = entry(path);
     let mut observed = Observed { entry, ..UNKNOWN };
     let there = matches!(entry, Entry::File | Entry::Folder);
+    if query.leaves.is_some() && matches!(entry, Entry::File | Entry::Link) {
+        let found = fs::metadata(path).ok().filter(fs::Metadata::is_file);
+        observed.size = found.map(|found| found.len());
+    }
+    let emptied = observed.size.zip(query.leaves);
+    if emptied.is_some_and(|(before, after)| loses_most(before, after)) {
+        let target = real.as_deref().unwrap_or(path);
+        (observed.git, observed.restorable) =
+            is_restorable(target, Entry::File, false, &mut around.repositories);
+    }
     if query.removes && there {
         let target = real.as_deref().unwrap_or(path);
         let (git, restorable) =
@@ -312,6 +323,7 @@ mod tests {
             changes: false,
             text: false,
             committed: false,
+            leaves: None,
         }
     }
 

@@ -1,19 +1,28 @@
 //! Files that something runs later without being asked to, or by their name: hooks, start-up files,
-//! settings that hold commands, recipes, workflows. The path alone decides; nothing here looks at a
-//! disk or at a text.
+//! settings that hold commands, recipes, workflows. Their paths alone decide. Of a text, this crate
+//! finds the lines that do harm without being a command: a switch that leaves a check out, a
+//! statement that throws data away, a container that gets the machine. Nothing here looks at a disk.
 //!
 //! The reader of shell text reads such files as they will run. The host asks first whether there is
 //! anything to read, so that most edits need no reader.
 
 mod code;
+mod exposed;
+mod losses;
 mod modules;
 mod sources;
 mod starts;
+mod text;
+mod unchecked;
 
 pub use code::{find_code, may_do_harm};
+pub use exposed::{find_exposed, may_expose};
+pub use losses::{find_loss, holds_statements};
 pub use modules::{MODULE_ENDINGS, is_module};
 pub use sources::names_sources;
 pub use starts::{is_below, is_hook_sample, is_sample, starts_by_itself};
+pub use text::Line;
+pub use unchecked::{find_unchecked, may_leave_check_out};
 
 /// The time and the machine of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +65,16 @@ pub enum Format {
     Dockerfile,
     /// A pipeline of Jenkins.
     Pipeline,
+    /// A build of CMake, some of whose calls run commands.
+    Cmake,
+    /// A build of Gradle, in Groovy or, if true, in Kotlin.
+    Gradle(bool),
+    /// A build of Maven, some of whose plugins run commands.
+    Maven,
+    /// A build in another notation, in which commands stand as texts behind certain words.
+    Steps,
+    /// Settings in sections, some of whose keys hold commands, one a line.
+    Sections,
     /// TOML with commands in it.
     Toml,
     /// YAML with commands in it.
@@ -74,8 +93,8 @@ pub struct Autorun {
 }
 
 use Format::{
-    Code, Crontab, Desktop, Dockerfile, Git, Json, Justfile, Makefile, Pipeline, PropertyList,
-    Script, Ssh, Toml, Unit, Yaml,
+    Cmake, Code, Crontab, Desktop, Dockerfile, Git, Gradle, Json, Justfile, Makefile, Maven,
+    Pipeline, PropertyList, Script, Sections, Ssh, Steps, Toml, Unit, Yaml,
 };
 use Reach::{Asked, Elsewhere, Starts};
 
@@ -175,6 +194,37 @@ const FILES: &[(&str, Reach, Format)] = &[
     ("*.just", Asked, Justfile),
     ("*/Taskfile*.y*ml", Asked, Yaml),
     ("*/taskfile*.y*ml", Asked, Yaml),
+    ("*/CMakeLists.txt", Asked, Cmake),
+    ("*.cmake", Asked, Cmake),
+    ("*.gradle", Asked, Gradle(false)),
+    ("*.gradle.kts", Asked, Gradle(true)),
+    ("*/pom.xml", Asked, Maven),
+    ("*/meson.build", Asked, Steps),
+    ("*/BUILD", Asked, Steps),
+    ("*/BUILD.bazel", Asked, Steps),
+    ("*.bzl", Asked, Steps),
+    ("*/binding.gyp", Asked, Steps),
+    ("*/build.zig", Asked, Steps),
+    ("*/build.sbt", Asked, Steps),
+    ("*/Package.swift", Asked, Steps),
+    ("*/flake.nix", Asked, Steps),
+    ("*/shell.nix", Asked, Steps),
+    ("*/default.nix", Asked, Steps),
+    ("*/tox.ini", Asked, Sections),
+    ("*/setup.cfg", Asked, Sections),
+    ("*/tasks.py", Asked, Code("python")),
+    ("*/hatch_build.py", Asked, Code("python")),
+    ("*/conanfile.py", Asked, Code("python")),
+    ("*/SConstruct", Asked, Code("python")),
+    ("*/wscript", Asked, Code("python")),
+    ("*/Vagrantfile", Asked, Code("ruby")),
+    ("*/Podfile", Asked, Code("ruby")),
+    ("*/Brewfile", Asked, Code("ruby")),
+    ("*/Fastfile", Asked, Code("ruby")),
+    ("*/Dangerfile", Asked, Code("ruby")),
+    ("*/Guardfile", Asked, Code("ruby")),
+    ("*/Capfile", Asked, Code("ruby")),
+    ("*/.pnpmfile.cjs", Asked, Code("node")),
     ("*/setup.py", Asked, Code("python")),
     ("*/conftest.py", Asked, Code("python")),
     ("*/noxfile.py", Asked, Code("python")),
@@ -228,7 +278,8 @@ pub fn find_autorun(path: &str, home: &str) -> Option<Autorun> {
     }
     // Notes and pictures in a folder of hooks or tasks run nothing.
     let passive = [".md", ".txt", ".rst", ".lock", ".gitignore", ".png", ".svg"];
-    if passive.iter().any(|end| name.ends_with(end)) || name == "authorized_keys" {
+    let is_passive = passive.iter().any(|end| name.ends_with(end)) && name != "CMakeLists.txt";
+    if is_passive || name == "authorized_keys" {
         return None;
     }
     let listed = FILES.iter().find(|(pattern, ..)| fits(pattern, path));

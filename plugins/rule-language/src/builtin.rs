@@ -25,8 +25,8 @@ pub const BUILTIN: &[Builtin] = &[
     Builtin {
         name: "prevent_work_loss",
         essential: true,
-        verdicts: "modify, ask",
-        about: "throwing away changes, stashes and branches that nothing else holds",
+        verdicts: "warn, modify, ask",
+        about: "throwing away changes, stashes and branches that nothing else holds; emptying a file",
     },
     Builtin {
         name: "prevent_force_push",
@@ -77,7 +77,8 @@ pub const BUILTIN: &[Builtin] = &[
         essential: false,
         verdicts: "warn, ask",
         about: "changing files of the system, of start-up, of credentials, or what a repository, \
-             its builds or an editor run by themselves",
+             its builds or an editor run by themselves; a written line that drops data or leaves a \
+             check out later",
     },
     Builtin {
         name: "refuse_unseen_code",

@@ -3,6 +3,7 @@
 //!
 //! It judges nothing: the walk reads each part as the command line or the code that it is.
 
+mod builds;
 mod json;
 mod settings;
 mod tree;
@@ -31,8 +32,8 @@ impl Part {
 }
 
 use Format::{
-    Code, Crontab, Desktop, Dockerfile, Git, Json, Justfile, Makefile, Pipeline, PropertyList,
-    Script, Ssh, Toml, Unit, Yaml,
+    Cmake, Code, Crontab, Desktop, Dockerfile, Git, Gradle, Json, Justfile, Makefile, Maven,
+    Pipeline, PropertyList, Script, Sections, Ssh, Steps, Toml, Unit, Yaml,
 };
 
 /// Returns a piece of a file as a whole one: under a key, a section or a table whose contents run.
@@ -62,6 +63,11 @@ pub(crate) fn list_parts(format: Format, text: &str) -> (Vec<Part>, bool) {
         Dockerfile => settings::dockerfile(text),
         Pipeline => settings::pipeline(text),
         Toml => settings::toml(text),
+        Cmake => builds::cmake(text),
+        Gradle(kotlin) => builds::gradle(text, kotlin),
+        Maven => builds::maven(text),
+        Steps => builds::steps(text),
+        Sections => builds::sections(text),
         Json => return json::parts(text),
         Yaml if text.trim_start().starts_with('{') => return json::parts(text),
         Yaml => yaml::parts(text),

@@ -41,17 +41,106 @@ const ENCODED: usize = 80;
 /// Parameters of signed addresses, which are long by nature.
 const SIGNED: &[&str] = &["x-amz-", "x-goog-", "sig", "signature", "policy", "key-pair-id", "jwt"];
 
-/// Returns true if an address carries a long encoded text, in its path or a parameter: that text
-/// is sent to the host.
+/// The fewest bytes of a label of a name that holds data, and of a parameter in plain text: longer
+/// than names and questions.
+const LABEL: usize = 41;
+const PLAIN: usize = 400;
+
+/// Returns true if an address carries a long text, encoded in its path, a parameter or a label of
+/// its host, or as the lines of a parameter: that text is sent to the host.
 pub(super) fn carries_data(url: &str) -> bool {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let host = path.split(['/', '#', ':']).next().unwrap_or("");
+    let in_host = host.matches('.').count() >= 2 && host.split('.').any(is_data_label);
+    if in_host || query.split('&').any(holds_lines) {
+        return true;
+    }
     let values = query.split('&').filter_map(|pair| {
         let (name, value) = pair.split_once('=').unwrap_or(("", pair));
         let name = name.to_ascii_lowercase();
         (!SIGNED.iter().any(|signed| name.starts_with(signed))).then_some(value)
     });
     path.split(['/', '#']).skip(1).chain(values).any(is_encoded)
+}
+
+/// Returns true for a label of a name that holds data: digits and letters without a word in them.
+fn is_data_label(label: &str) -> bool {
+    let digits = label.bytes().filter(u8::is_ascii_digit).count();
+    label.len() >= LABEL
+        && label.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        && (digits * 6 >= label.len() || label.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// Returns true for a parameter that holds several lines, as those of a file.
+fn holds_lines(pair: &str) -> bool {
+    let value = pair.split_once('=').map_or(pair, |(_, value)| value);
+    value.len() >= PLAIN && unescaped(value).lines().take(4).count() == 4
+}
+
+/// Paths at which services hand out secrets, and ends of paths of files with secrets.
+const SECRET_PATHS: &[&str] = &[
+    "/actuator/configprops",
+    "/actuator/env",
+    "/actuator/heapdump",
+    "/api/v1/secrets",
+    "/latest/meta-data/iam",
+    "/v1/kv/",
+    "/v1/secret/",
+    "/v2/keys/",
+];
+const SECRET_FILES: &[&str] = &[
+    "/.aws/credentials",
+    "/.env",
+    "/.env.local",
+    "/.env.production",
+    "/.git-credentials",
+    "/.git/config",
+    "/.htpasswd",
+    "/.netrc",
+    "/.npmrc",
+    "/.ssh/id_ed25519",
+    "/.ssh/id_rsa",
+    "/wp-config.php.bak",
+];
+/// Hosts that show what people publish.
+const FORGES: &[&str] = &[
+    "bitbucket.org",
+    "codeberg.org",
+    "gist.github.com",
+    "github.com",
+    "gitlab.com",
+    "raw.githubusercontent.com",
+];
+
+/// Returns true if an address asks a service for the secrets that it keeps.
+pub(super) fn asks_for_secrets(url: &str, host: &str) -> bool {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let path = rest.split(['?', '#']).next().unwrap_or(rest);
+    let path = path.find('/').and_then(|at| path.get(at..)).unwrap_or("");
+    let path = unescaped(path);
+    let namespaced = path.starts_with("/api/v1/namespaces/") && path.contains("/secrets");
+    !FORGES.contains(&host)
+        && (namespaced
+            || SECRET_PATHS.iter().any(|start| path.starts_with(start))
+            || SECRET_FILES.iter().any(|end| path.ends_with(end)))
+}
+
+/// Addresses that start a deployment as soon as anybody fetches them: the host, and the begin of
+/// the path.
+const DEPLOY_HOOKS: &[(&str, &str)] = &[
+    ("api.cloudflare.com", "/client/v4/pages/webhooks/deploy_hooks/"),
+    ("api.netlify.com", "/build_hooks/"),
+    ("api.render.com", "/deploy/"),
+    ("api.vercel.com", "/v1/integrations/deploy/"),
+];
+
+/// Returns true for such an address.
+pub(super) fn starts_deployment(url: &str) -> bool {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    DEPLOY_HOOKS
+        .iter()
+        .any(|(host, path)| rest.strip_prefix(host).is_some_and(|rest| rest.starts_with(path)))
 }
 
 /// Returns true for text in base64 or hexadecimal, as opposed to words with hyphens.

@@ -6,29 +6,32 @@
 //! It reads JSON values only; a command line or a query in them goes through the sandboxed reader
 //! like any other.
 
+mod browser;
+mod controls;
 mod lines;
 mod name;
+mod named;
 mod switches;
 mod tables;
 
-use super::addresses::{carries_data, holds_password, holds_secrets, is_this_machine, local_file};
+use super::addresses::{
+    asks_for_secrets, carries_data, holds_password, holds_secrets, is_this_machine, local_file,
+    starts_deployment,
+};
 use super::parts::{host_of, network, take, tool, unknown_process};
 use super::texts::{self, Language, quoted};
-use super::verbs::{self, VerbMeaning};
-use super::{CallLocation, Collector, MOST_TEXT, ShellReader, normalise_path, unread};
-use crate::action::{Command, Effect, EffectKind, Form, Intent, Operation, Shell};
+use super::verbs;
+use super::{CallLocation, Collector, MOST_TEXT, ShellReader, normalise_path, unread, written};
+use crate::action::{Command, Effect, EffectKind, Intent, Operation, Shell};
 use crate::event::Call;
 use crate::fault::Fault;
-use crate::score::Score;
 use crate::text::cut_text;
 use name::Name;
 use serde_json::{Map, Value};
-use switches::{
-    deploys, empties, forces, names_production, opens, shows_secrets, text_of, weakens_protection,
-};
+use switches::{is_set, text_of};
 use tables::{
-    AMOUNTS, BODIES, DATABASES, INSTALLED, INSTALLS, KINDS, ORDERS, PATHS, PAYEES, QUERIES, READS,
-    REMOTE, REQUESTS, RUNS, SECRETS, SENDS, SHARED, SHELLS, STAGES, STUDIES, WRITES,
+    BODIES, DATABASES, INSTALLED, INSTALLS, ORDERS, PATHS, PROSE, QUERIES, READS, REQUESTS, RUNS,
+    SECRETS, SENDS, SHELLS, SQL, STUDIES, WRITES,
 };
 
 /// The most parameters that are examined, nested ones included.
@@ -66,6 +69,7 @@ pub(super) fn read(
     for line in lines::lines_of(&name, &call.input) {
         reader.like(&line);
     }
+    reader.written_text(&name, &call.input, &parameters);
     reader.given_secrets(&name, &parameters);
     let recipient = parameters.iter().find(|(key, _)| {
         matches!(key.as_str(), "to" | "recipient" | "recipients" | "channel" | "address")
@@ -215,6 +219,11 @@ impl Reader<'_, '_, '_, '_> {
             return self
                 .like(&format!("ansible-playbook /dev/stdin <<'{HEREDOC}'\n{text}\n{HEREDOC}"));
         }
+        let is_manifest =
+            matches!(plain.as_str(), "manifest" | "manifests" | "resourceyaml" | "yaml");
+        if is_manifest && text.contains("kind:") && text.contains('\n') {
+            return self.like(&format!("kubectl apply -f - <<'{HEREDOC}'\n{text}\n{HEREDOC}"));
+        }
         if plain == "keys" && types_keys(name) && text.trim_end().contains([' ', '\n']) {
             self.command_line(text.trim_end());
         }
@@ -227,7 +236,7 @@ impl Reader<'_, '_, '_, '_> {
             self.command_line(text);
             return self.of_program(name, text);
         }
-        if key == "sql" || key_is(QUERIES) && name.asks_database() {
+        if SQL.contains(&plain.as_str()) || key_is(QUERIES) && name.asks_database() {
             return self.like(&format!("psql -c {}", quoted(text)));
         }
         if text.starts_with("http://") || text.starts_with("https://") {
@@ -254,7 +263,11 @@ impl Reader<'_, '_, '_, '_> {
                 self.plain(EffectKind::RemoteChange, &host);
             }
         }
-        self.template(text);
+        // Backquotes in prose for people are Markdown.
+        let expands = name.says(SHELLS) || text.contains("$(") || text.contains("${");
+        if expands || !PROSE.contains(&plain.as_str()) {
+            self.template(text);
+        }
     }
 
     /// Reads text as the arguments of the program that the server is named after.
@@ -262,6 +275,32 @@ impl Reader<'_, '_, '_, '_> {
         let first = text.split_ascii_whitespace().next().unwrap_or("");
         if let Some(program) = name.program().filter(|program| *program != first) {
             self.like(&format!("{program} {text}"));
+        }
+    }
+
+    /// Reads the text that a call puts into a file, as that of a file tool.
+    fn written_text(
+        &mut self,
+        name: &Name,
+        input: &Map<String, Value>,
+        parameters: &[(String, String)],
+    ) {
+        let file =
+            parameters.iter().find(|(key, text)| PATHS.contains(&key.as_str()) && is_path(text));
+        let writes = name.access() == EffectKind::FileModify || name.says(&["insert"]);
+        if !(writes || name.says(&["push", "commit"])) || is_set(input, &["dryrun"]) {
+            return;
+        }
+        let own = file.map(|(_, path)| (path.as_str(), input));
+        // Several files at once: `files: [{path, content}]`.
+        let listed = input.get("files").and_then(Value::as_array).into_iter().flatten().take(MOST);
+        let listed = listed.filter_map(|item| {
+            let item = item.as_object()?;
+            Some((text_of(item, &["path", "filepath", "filename"])?, item))
+        });
+        for (path, texts) in own.into_iter().chain(listed) {
+            let fault = written::read(texts, path, self.place, self.facts, self.read_shell);
+            self.fault = self.fault.take().or(fault);
         }
     }
 
@@ -311,104 +350,6 @@ impl Reader<'_, '_, '_, '_> {
             Language::Shell => self.command_line(text),
             Language::Code(interpreter) => self.like(&format!("{interpreter} {}", quoted(text))),
         }
-    }
-
-    /// Adds the effects that the tool's own name implies.
-    fn named(&mut self, name: &Name, call: &Call, parameters: &[(String, String)]) {
-        let server = call
-            .tool
-            .strip_prefix("mcp__")
-            .and_then(|rest| rest.split("__").next())
-            .unwrap_or_default();
-        let files = self.facts.facts.effects.iter().any(|effect| effect.kind.changes_files());
-        let remote =
-            call.input.keys().any(|key| REMOTE.contains(&key.to_ascii_lowercase().as_str()));
-        let holds = |(key, text): &(String, String)| {
-            KINDS.contains(&texts::plain(key).as_str()) && verbs::is_whole(text)
-        };
-        let forced = forces(&call.input);
-        let shared = || {
-            parameters.iter().any(|(key, text)| key == "branch" && SHARED.contains(&text.as_str()))
-        };
-        let pushes = name.0.first().is_some_and(|word| word == "push");
-        let overwrites = name.says(&["push"])
-            || name.says(&["ref", "refs", "reference", "references"])
-                && name.says(&["edit", "patch", "set", "update"]);
-        let meaning = meaning_of(name, &call.input);
-        if weakens_protection(name, &call.input)
-            || name.says(&["protection", "protections"]) && takes_away(meaning)
-        {
-            self.form("protection-off", "weakens the protection of a branch", 200);
-            self.plain(EffectKind::RemoteChange, server);
-        }
-        if shows_secrets(name, &call.input) {
-            self.plain(EffectKind::SecretRead, server);
-        }
-        let has = |keys: &[&str]| {
-            parameters.iter().any(|(key, _)| keys.contains(&texts::plain(key).as_str()))
-                || call.input.keys().any(|key| keys.contains(&texts::plain(key).as_str()))
-        };
-        if meaning != VerbMeaning::Looks && has(AMOUNTS) && has(PAYEES) {
-            return self.plain(EffectKind::ResourceUse, server);
-        }
-        let may_deploy =
-            matches!(meaning, VerbMeaning::Publishes | VerbMeaning::Stops | VerbMeaning::Unknown);
-        if may_deploy && deploys(name) {
-            let production = |(key, text): &(String, String)| {
-                STAGES.contains(&texts::plain(key).as_str()) && names_production(text)
-            };
-            if name.says(&["prod", "production"]) || parameters.iter().any(production) {
-                self.form("to-production", "changes what runs in production", 200);
-            }
-        }
-        if meaning != VerbMeaning::Looks && opens(call) {
-            self.form("open-to-all", "opens something on a service to everybody", 200);
-            self.plain(EffectKind::RemoteChange, server);
-        }
-        match meaning {
-            VerbMeaning::Destroys | VerbMeaning::DestroysAll | VerbMeaning::Tidies
-                if files && !remote => {}
-            VerbMeaning::Tidies => self.plain(EffectKind::RemoteChange, server),
-            VerbMeaning::Destroys if !parameters.iter().any(holds) => {
-                self.plain(EffectKind::RemoteDelete, server);
-                self.form("delete-remote", "deletes something on a remote service", 100);
-            }
-            VerbMeaning::Destroys | VerbMeaning::DestroysAll => {
-                self.plain(EffectKind::RemoteDelete, server);
-                self.form(
-                    "destroy-remote",
-                    "deletes a whole database, bucket, cluster, project or \
-                     the like on a remote service",
-                    200,
-                );
-            }
-            VerbMeaning::Unknown if name.says(&["scale"]) && empties(&call.input, 1) => {
-                self.plain(EffectKind::RemoteDelete, server);
-                self.form("delete-remote", "deletes something on a remote service", 100);
-            }
-            // Others have it, or miss it, at once.
-            VerbMeaning::Publishes | VerbMeaning::Stops => self.plain(EffectKind::Publish, server),
-            VerbMeaning::Overwrites => self.overwrites(server),
-            VerbMeaning::Spends => self.plain(EffectKind::ResourceUse, server),
-            VerbMeaning::Grants => self.plain(EffectKind::Privilege, server),
-            VerbMeaning::Unknown if overwrites && forced => self.overwrites(server),
-            VerbMeaning::Unknown if pushes && shared() => self.plain(EffectKind::Publish, server),
-            VerbMeaning::Unknown | VerbMeaning::Looks => {}
-        }
-    }
-
-    fn overwrites(&mut self, server: &str) {
-        self.plain(EffectKind::Publish, server);
-        self.form("force-push", "overwrites the history of a remote branch", 200);
-    }
-
-    fn form(&mut self, id: &str, label: &str, weight: u16) {
-        self.facts.facts.forms.push(Form {
-            id: id.to_owned(),
-            label: label.to_owned(),
-            weight: Score::new(weight),
-            command: None,
-        });
     }
 
     /// Reads a command line, or a sentence that contains one.
@@ -472,6 +413,12 @@ impl Reader<'_, '_, '_, '_> {
         if carries_data(url) || holds_password(url) {
             self.send(&host);
         }
+        if asks_for_secrets(url, &host) {
+            self.plain(EffectKind::SecretRead, &host);
+        }
+        if starts_deployment(url) {
+            self.plain(EffectKind::Publish, &host);
+        }
         if name.says(INSTALLS) && name.says(INSTALLED) {
             self.plain(EffectKind::UnseenCode, &host);
         }
@@ -519,27 +466,6 @@ impl Reader<'_, '_, '_, '_> {
             certain,
         });
     }
-}
-
-/// Returns the effect that a call's name implies, or else the one of a verb among its parameters:
-/// `manage_database` with the action `drop`.
-fn meaning_of(name: &Name, input: &Map<String, Value>) -> VerbMeaning {
-    let meaning = verbs::meaning_of(&name.0);
-    let said = text_of(input, &["action", "operation", "op", "verb"])
-        .filter(|said| said.len() <= 40 && !said.contains(char::is_whitespace));
-    match said {
-        Some(said) if meaning == VerbMeaning::Unknown => {
-            let objects = name.0.iter().filter(|word| !verbs::changes(word));
-            let words: Vec<String> =
-                verbs::words(said).into_iter().chain(objects.cloned()).collect();
-            verbs::meaning_of(&words)
-        }
-        _ => meaning,
-    }
-}
-
-const fn takes_away(meaning: VerbMeaning) -> bool {
-    matches!(meaning, VerbMeaning::Destroys | VerbMeaning::DestroysAll | VerbMeaning::Stops)
 }
 
 /// Returns true for a tool that types keys into a terminal.

@@ -1,6 +1,8 @@
 //! Reads calls of the clients' tools by their declared meaning.
 
-use super::addresses::{carries_data, holds_password, local_file};
+use super::addresses::{
+    asks_for_secrets, carries_data, holds_password, local_file, starts_deployment,
+};
 use super::parts::{host_of, network, take, tool, unknown_process};
 use super::{CallLocation, Collector, MOST_TEXT, ShellReader, unread};
 use super::{foreign, written};
@@ -69,7 +71,7 @@ pub(super) fn read(
         Some(ToolMeaning::File(parameter, access)) => {
             let (operation, intent, shape, _) = file(call, parameter, *access, facts);
             let path = call.input.get(*parameter).and_then(Value::as_str).unwrap_or_default();
-            let fault = written::read(call, path, place, facts, read_shell);
+            let fault = written::read(&call.input, path, place, facts, read_shell);
             (operation, intent, shape, fault)
         }
         Some(ToolMeaning::Search) => search(call, facts),
@@ -245,7 +247,9 @@ fn reach(url: &str, prompt: &str, facts: &mut Collector<'_>) -> (Intent, String)
     network(&host, facts);
     let implied = [
         (carries_data(url) || holds_password(url), EffectKind::Send),
+        (asks_for_secrets(url, &host), EffectKind::SecretRead),
         (obeys(prompt), EffectKind::UnseenCode),
+        (starts_deployment(url), EffectKind::Publish),
     ];
     for (_, kind) in implied.into_iter().filter(|(holds, _)| *holds) {
         facts.effect(Effect {
@@ -274,8 +278,19 @@ fn obeys(prompt: &str) -> bool {
         "follow all instructions",
         "follow any instructions",
         "follow its instructions",
+        "apply the changes it asks",
+        "carry out the steps",
+        "do as it says",
+        "follow every instruction",
+        "follow the instructions",
+        "follow the steps it gives",
+        "obey",
         "run all commands",
         "run any commands",
+        "run every command",
+        "run the commands",
+        "run the installer",
+        "run the script",
         "run what it says",
         "run whatever",
     ];

@@ -40,7 +40,7 @@ const CHANGES: &[&str] = &[
 #[rustfmt::skip]
 const DESTROYS: &[&str] = &[
     "deactivate", "decommission", "del", "delete", "deprovision", "deregister", "destroy", "drop", "dropdb", "erase", "flush", "flushall",
-    "flushdb", "nuke", "obliterate", "purge", "remove", "revoke", "rm", "shutdown", "terminate", "truncate", "unpublish", "wipe",
+    "flushdb", "nuke", "obliterate", "prune", "purge", "remove", "revoke", "rm", "shutdown", "terminate", "truncate", "uninstall", "unpublish", "wipe",
 ];
 /// Verbs that destroy only if the object holds many other things.
 const EMPTIES: &[&str] = &["clean", "clear", "empty", "reset"];
@@ -77,7 +77,27 @@ const DEALING: &[&str] = &[
 ];
 const MONEY: &[&str] =
     &["balance", "coin", "coins", "crypto", "fund", "funds", "money", "payment", "tokens"];
+/// Objects that cost what they say when they are sent or exchanged.
+const COINS: &[&str] = &[
+    "bitcoin",
+    "btc",
+    "coin",
+    "coins",
+    "eth",
+    "ether",
+    "lamports",
+    "sats",
+    "sol",
+    "tokens",
+    "transaction",
+    "transactions",
+    "usdc",
+    "usdt",
+];
 const GRANTS: &[&str] = &["grant", "invite"];
+/// What others get as soon as it is pushed.
+const ARTIFACTS: &[&str] =
+    &["artifact", "artifacts", "chart", "image", "images", "package", "packages"];
 /// Verbs that take something away from those who use it.
 const STOPS: &[&str] = &["archive", "disable", "drain", "evict", "mask", "rollback", "suspend"];
 /// The same, where the object is a machine or a service.
@@ -110,7 +130,7 @@ const MEMBERS: &[&str] = &[
 const WHOLE: &[&str] = &[
     "account", "accounts", "backup", "backups", "bucket", "buckets", "cluster", "clusters", "collection", "collections", "database", "databases",
     "db", "environment", "everything", "index", "indices", "keyspace", "namespace", "namespaces", "org", "organisation", "organization",
-    "project", "projects", "repo", "repos", "repositories", "repository", "schema", "site", "stack", "table", "tables", "tenant", "vault",
+    "dataset", "datasets", "domain", "domains", "project", "projects", "repo", "repos", "repositories", "repository", "schema", "site", "stack", "table", "tables", "tenant", "vault",
     "volume", "volumes", "workspace", "workspaces", "zone",
 ];
 #[rustfmt::skip]
@@ -167,7 +187,7 @@ pub(super) fn meaning_of(words: &[String]) -> VerbMeaning {
         GRANTS,
         STOPS,
         HALTS,
-        &["attach", "force", "push", "transfer"],
+        &["attach", "force", "push", "send", "swap", "transfer"],
     ];
     if deals(words) {
         return VerbMeaning::Spends;
@@ -200,7 +220,11 @@ pub(super) fn meaning_of(words: &[String]) -> VerbMeaning {
     match verb {
         "force" if has(&["push"]) => VerbMeaning::Overwrites,
         "push" if has(&["force"]) => VerbMeaning::Overwrites,
+        "push" if object_of(object).is_some_and(|noun| ARTIFACTS.contains(&noun)) => {
+            VerbMeaning::Publishes
+        }
         "transfer" if has(MONEY) => VerbMeaning::Spends,
+        "send" | "swap" if has(COINS) => VerbMeaning::Spends,
         "transfer" => {
             if names_whole(object) {
                 VerbMeaning::Destroys

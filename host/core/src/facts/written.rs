@@ -1,5 +1,6 @@
 //! Reads the text that a file tool writes, with the sandboxed reader. If something runs the file
-//! later, the grave effects of its text count as effects of the write.
+//! later, the grave effects of its text count as effects of the write. So do the lines that do harm
+//! without being a command, as one that leaves a check out.
 //!
 //! The reader gets the change as a patch, the form in which some agents write files anyway, so that
 //! a file tool, a patch and a redirection take one way.
@@ -8,20 +9,32 @@ use super::parts::LIMIT;
 use super::paths::normalise_path;
 use super::{CallLocation, Collector, MOST_TEXT, ShellReader, unread};
 use crate::action::{Effect, EffectKind, Reading};
-use crate::event::Call;
 use crate::fault::Fault;
 use crate::text::floor_boundary;
-use portcullis_autoruns::{find_autorun, find_code, may_do_harm, names_sources};
+use portcullis_autoruns::{
+    find_autorun, find_code, holds_statements, may_do_harm, may_expose, may_leave_check_out,
+    names_sources,
+};
 use serde_json::{Map, Value};
 
 /// The part of a longer text that the reader gets at its end, in bytes.
 const TAIL: usize = 16 * 1024;
 /// The parameters that hold a whole text, the text of one edit, and the text that it replaces.
-const WHOLE: &[&str] = &["content", "file_text", "contents"];
-const NEW: &[&str] = &["new_string", "new_source", "new_str"];
-const OLD: &[&str] = &["old_string", "old_str"];
-/// The parameter that holds a list of edits.
-const LIST: &str = "edits";
+const WHOLE: &[&str] = &["content", "file_text", "contents", "fileText", "new_content"];
+const NEW: &[&str] = &[
+    "new_string",
+    "new_source",
+    "new_str",
+    "newString",
+    "newText",
+    "new_text",
+    "replacement",
+    "replace",
+];
+const OLD: &[&str] =
+    &["old_string", "old_str", "oldString", "oldText", "old_text", "search", "find"];
+/// The parameters that hold a list of edits.
+const LISTS: &[&str] = &["edits", "changes", "replacements"];
 /// The most edits of one call.
 const EDITS: usize = 64;
 /// The most forms that a reading adds.
@@ -29,16 +42,16 @@ const FORMS: usize = 16;
 
 /// Reads the text that a call writes to a path.
 pub(super) fn read(
-    call: &Call,
+    input: &Map<String, Value>,
     path: &str,
     place: &CallLocation,
     facts: &mut Collector<'_>,
     read_shell: &mut ShellReader<'_>,
 ) -> Option<Fault> {
-    if !is_run_later(&call.input, path, &place.cwd, &place.home) {
+    if !is_run_later(input, path, &place.cwd, &place.home) {
         return None;
     }
-    let patch = patch_of(&call.input, path)?;
+    let patch = patch_of(input, path)?;
     match read_shell(&patch, place) {
         Ok(reading) => {
             take_planted(reading, path, facts);
@@ -56,22 +69,30 @@ pub(super) fn read(
 /// read.
 pub(super) fn is_run_later(input: &Map<String, Value>, path: &str, cwd: &str, home: &str) -> bool {
     let path = normalise_path(path, cwd, home);
-    WHOLE.iter().chain(NEW).chain([&LIST]).any(|name| input.contains_key(*name))
+    let brings = WHOLE.iter().chain(NEW).chain(LISTS).any(|name| input.contains_key(*name));
+    brings
         && (find_autorun(&path, home).is_some()
             || names_sources(&path)
-            || find_code(&path).is_some() && brings_harm(input))
+            || holds_statements(&path)
+            || find_code(&path).is_some() && brings_text(input, &may_do_harm)
+            || brings_text(input, &|text| {
+                may_leave_check_out(&path, text) || may_expose(&path, text)
+            }))
 }
 
-/// Returns true if a text that a call brings has a sign of harm.
-fn brings_harm(input: &Map<String, Value>) -> bool {
-    let harms = |map: &Map<String, Value>, names: &[&str]| {
+/// Returns true if a text that a call brings is such a one.
+fn brings_text(input: &Map<String, Value>, is_such: &dyn Fn(&str) -> bool) -> bool {
+    let brings = |map: &Map<String, Value>, names: &[&str]| {
         let texts = names.iter().filter_map(|name| map.get(*name)?.as_str());
-        texts.into_iter().any(may_do_harm)
+        texts.into_iter().any(is_such)
     };
-    let edits = input.get(LIST).and_then(Value::as_array).into_iter().flatten();
-    harms(input, WHOLE)
-        || harms(input, NEW)
-        || edits.take(EDITS).filter_map(Value::as_object).any(|edit| harms(edit, NEW))
+    let edits = edits_of(input).take(EDITS);
+    brings(input, WHOLE) || brings(input, NEW) || edits.into_iter().any(|edit| brings(edit, NEW))
+}
+
+fn edits_of(input: &Map<String, Value>) -> impl Iterator<Item = &Map<String, Value>> {
+    let list = LISTS.iter().find_map(|name| input.get(*name)?.as_array());
+    list.into_iter().flatten().filter_map(Value::as_object)
 }
 
 /// Returns a call's change as a patch; none if it changes no text.
@@ -87,8 +108,7 @@ fn patch_of(input: &Map<String, Value>, path: &str) -> Option<String> {
     let whole = text(input, WHOLE);
     if whole.is_none() {
         hunks.extend(text(input, NEW).map(|new| (text(input, OLD).unwrap_or_default(), new)));
-        let edits = input.get(LIST).and_then(Value::as_array);
-        let edits = edits.into_iter().flatten().take(EDITS).filter_map(Value::as_object);
+        let edits = edits_of(input).take(EDITS);
         hunks.extend(
             edits.filter_map(|edit| Some((text(edit, OLD).unwrap_or_default(), text(edit, NEW)?))),
         );
@@ -137,7 +157,8 @@ fn push_lines(patch: &mut String, sign: char, text: &str) {
 /// Takes what a reading says of the text: the forms in it, and that something runs it later.
 fn take_planted(reading: Reading, path: &str, facts: &mut Collector<'_>) {
     let Reading { forms, effects, gaps, .. } = reading;
-    for form in forms.into_iter().filter(|form| form.id == PLANTED).take(FORMS) {
+    let late = |form: &crate::action::Form| form.id == PLANTED || LATE.contains(&form.id.as_str());
+    for form in forms.into_iter().filter(late).take(FORMS) {
         facts.facts.forms.push(crate::action::Form { command: None, ..form });
     }
     let planted = facts.facts.forms.iter().any(|form| form.id == PLANTED);
@@ -161,3 +182,5 @@ fn take_planted(reading: Reading, path: &str, facts: &mut Collector<'_>) {
 
 /// The form that the reader reports for a command that is written to where it runs later.
 const PLANTED: &str = "planted-command";
+/// Those for a line that does harm once something runs or reads the file.
+const LATE: &[&str] = &["late-exposed", "late-loss", "late-unchecked"];

@@ -105,9 +105,11 @@ impl Run<'_, '_> {
         mask.mask_action(&mut action);
         let mut observed = if looks { self.observe(&action) } else { Observations::new() };
         observe::apply_observations(&mut action, &observed, &self.place);
-        action
-            .attributes
-            .extend(self.state.session.own_files.attribute_of(&action.facts, &observed));
+        let own = self.state.session.own_files.attribute_of(&action.facts, &observed);
+        if let Some((_, positions)) = &own {
+            observe::pardon_own(&mut action, positions);
+        }
+        action.attributes.extend(own);
         scripts.add_to(&mut observed);
         ParsedCall { action, mask, observed, fault: found.fault, files: scripts.reading }
     }

@@ -78,6 +78,7 @@ impl Preconditions {
             changes: false,
             text: false,
             committed: false,
+            leaves: None,
         })
         .collect()
     }
@@ -156,6 +157,7 @@ mod tests {
                     leads: None,
                     contents: None,
                     holds: None,
+                    size: None,
                 },
             )
         };

@@ -585,6 +585,7 @@ pub(crate) fn seen(entry: Entry) -> Observed {
         leads: None,
         contents: None,
         holds: None,
+        size: None,
     }
 }
 

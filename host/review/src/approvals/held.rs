@@ -246,6 +246,7 @@ mod tests {
                 leads: None,
                 contents,
                 holds: None,
+                size: None,
             };
             let shown = format!("{seen:?}");
             let observed = Observations::from([("/p/x.sh".to_owned(), seen)]);

@@ -186,6 +186,7 @@ mod tests {
             changes: false,
             text: true,
             committed: false,
+            leaves: None,
         }
     }
 
@@ -198,6 +199,7 @@ mod tests {
             leads: None,
             contents,
             holds,
+            size: None,
         }
     }
 

@@ -105,8 +105,11 @@ impl DescribedDisk {
             false if self.files.contains_key(&path) => Entry::File,
             false => Entry::Unknown,
         };
-        let removes = query.removes && (!is_folder || query.recursive);
-        Some(Observed { entry, git, restorable: restorable && removes, ..UNKNOWN })
+        let removes = query.removes && (!is_folder || query.recursive) || query.leaves.is_some();
+        let text = self.files.get(&path).and_then(|file| file.text.as_ref());
+        let size = text.filter(|_| query.leaves.is_some());
+        let size = size.and_then(|text| u64::try_from(text.len()).ok());
+        Some(Observed { entry, git, restorable: restorable && removes, size, ..UNKNOWN })
     }
 
     /// Returns the state of a path, which is that of its worst file, and true if all of it could be
@@ -243,6 +246,7 @@ mod tests {
             changes: false,
             text: false,
             committed: false,
+            leaves: None,
         }
     }
 
@@ -317,6 +321,7 @@ mod tests {
             changes: false,
             text: true,
             committed: false,
+            leaves: None,
         };
         let found = disk().observe(std::slice::from_ref(&query));
         let contents = found.into_values().next().unwrap().contents;

@@ -70,6 +70,7 @@ mod tests {
             changes: false,
             text: false,
             committed: false,
+            leaves: None,
         };
         let mut found = Vec::new();
         for item in &recordings[0].items {
@@ -122,6 +123,7 @@ mod tests {
                 changes: false,
                 text: false,
                 committed: false,
+                leaves: None,
             };
             let seen = ReportedDisk::default().observe(&[query]);
             assert_eq!(seen.values().any(|seen| seen.restorable), expected, "{path}");

@@ -37,6 +37,7 @@ pub(super) fn inspect_path(query: &Query) -> Option<Observed> {
         leads: None,
         contents: None,
         holds: None,
+        size: None,
     })
 }
 

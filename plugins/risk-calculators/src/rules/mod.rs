@@ -3,7 +3,7 @@
 //! | rule | objects to |
 //! |---|---|
 //! | `prevent_recursive_deletion` | a deletion of whole folders that nobody could restore |
-//! | `prevent_work_loss` | throwing away changes, stashes and branches that nothing else holds; putting something else into files that nothing else holds |
+//! | `prevent_work_loss` | throwing away changes, stashes and branches that nothing else holds; putting something else into files that nothing else holds; emptying a file |
 //! | `prevent_force_push` | overwriting a remote branch regardless of its content |
 //! | `warn_direct_push` | pushing to a branch that others build on, or past the checks; a deployment, a release; a foreign tool that publishes, pays or gives rights away |
 //! | `limit_file_operations` | more writes and deletions for a prompt than the limit |
@@ -11,7 +11,7 @@
 //! | `warn_credential_read` | reading a key, token or password; a store of them outside the project is asked about |
 //! | `warn_credential_written` | writing one into a file |
 //! | `warn_planted_instructions` | a text for a foreign tool that orders its reader to forget earlier orders |
-//! | `protect_the_system` | changing files of the operating system, of start-up, credentials, or files that a repository, its builds or an editor run by themselves |
+//! | `protect_the_system` | changing files of the operating system, of start-up, credentials, or files that a repository, its builds or an editor run by themselves; writing what drops data or leaves a check out when something runs or reads it |
 //! | `refuse_unseen_code` | running text that was downloaded, decoded or built |
 //!
 //! A rule judges by the host's facts alone, gives at most one ruling an action, and can only
@@ -20,6 +20,7 @@
 mod config;
 mod credentials;
 mod deletion;
+mod emptying;
 mod git;
 mod network;
 mod operations;

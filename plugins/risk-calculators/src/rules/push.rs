@@ -16,7 +16,7 @@ const SHARED: &[&str] = &["main", "master", "trunk", "production", "prod", "rele
 
 /// Objects to a push to a branch that others build on, or one past the repository's own checks.
 pub(super) fn direct(action: &Action, context: &Context, _: &Config) -> Option<Ruling> {
-    if let Operation::Tool(_) = &action.operation {
+    if matches!(&action.operation, Operation::Tool(_) | Operation::Network(_)) {
         return by_tool(action);
     }
     to_elsewhere(action).or_else(|| by_git(action, context)).or_else(|| by_command(action))

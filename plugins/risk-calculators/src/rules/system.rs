@@ -1,7 +1,8 @@
 //! `protect_the_system`: files of the operating system, and files that a repository, its builds or
 //! an editor run by themselves, do not change unnoticed; logins and identities, start-up and
 //! credentials change only with a person's consent. An installation by a package manager is not
-//! such a change: it names no file. Whole folders belong to `prevent_recursive_deletion`.
+//! such a change: it names no file. Whole folders belong to `prevent_recursive_deletion`. A text
+//! that drops data, or leaves a check out, when something runs or reads its file is warned of.
 
 use super::config::{Config, SYSTEM};
 use super::showing::showing;
@@ -112,8 +113,29 @@ enum Class {
     Identity,
 }
 
+/// The forms that the host's reader reports for a text which does harm once something runs or reads
+/// its file.
+const LATE: &[&str] = &["late-exposed", "late-loss", "late-unchecked"];
+
 /// Applies the rule.
 pub(super) fn rule(action: &Action, context: &Context, _: &Config) -> Option<Ruling> {
+    match classed(action, context) {
+        // The line says more than the file's name, but a person decides where the file asks for it.
+        Some((worst, ruling)) if worst >= Class::StartUp => Some(ruling),
+        Some((_, ruling)) => Some(late(action).unwrap_or(ruling)),
+        None => late(action),
+    }
+}
+
+/// Objects to a text that does harm later.
+fn late(action: &Action) -> Option<Ruling> {
+    let form = action.facts.forms.iter().find(|form| LATE.contains(&form.id.as_str()))?;
+    let ruling = Ruling::warn(SYSTEM, &["this ", &form.label].concat());
+    Some(ruling.instead("show the person the line, and let them decide"))
+}
+
+/// Objects to the files that an action changes; returns the gravest class of them, too.
+fn classed(action: &Action, context: &Context) -> Option<(Class, Ruling)> {
     let facts = &action.facts;
     let mut changed: Vec<(Class, &str)> = Vec::new();
     let swept = |effect: &Effect| effect.kind == EffectKind::FileDelete && effect.recursive;
@@ -152,7 +174,7 @@ pub(super) fn rule(action: &Action, context: &Context, _: &Config) -> Option<Rul
         Ruling::warn(SYSTEM, &reason)
     };
     let ruling = ruling.instead("show the person the change, and let them make it");
-    Some(showing(ruling, "path", all()))
+    Some((worst, showing(ruling, "path", all())))
 }
 
 fn class(effect: &Effect, path: &Path, action: &Action, context: &Context) -> Option<Class> {

@@ -8,6 +8,7 @@
 //! repository, which the host sees.
 
 use super::config::{Config, WORK};
+use super::emptying;
 use super::git::Git;
 use super::overwriting;
 use super::rewriting;
@@ -26,7 +27,7 @@ pub(super) fn rule(action: &Action, context: &Context, _: &Config) -> Option<Rul
     let facts = &action.facts;
     let mut lost = lost(facts).peekable();
     if lost.peek().is_none() {
-        return overwritten(action, context);
+        return emptying::rule(action, context).or_else(|| overwritten(action, context));
     }
     let mut targets: Vec<&str> = Vec::new();
     for target in lost.map(|effect| effect.target.as_str()).filter(|target| !target.is_empty()) {

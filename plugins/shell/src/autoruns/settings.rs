@@ -268,8 +268,8 @@ pub(super) fn toml(text: &str) -> Vec<Part> {
     parts
 }
 
-/// Returns the texts in quotes in a value of TOML.
-fn quoted_texts(value: &str) -> Vec<String> {
+/// Returns the texts in quotes in a value.
+pub(super) fn quoted_texts(value: &str) -> Vec<String> {
     let mut texts = Vec::new();
     let mut rest = value;
     while let Some(at) = rest.find(['"', '\'']).filter(|_| texts.len() < 256) {

@@ -37,6 +37,7 @@ mod inline;
 mod interpreters;
 mod keeping;
 mod languages;
+mod later;
 mod launchers;
 mod links;
 mod manifests;

@@ -76,7 +76,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Notes the changes of a patch to files that something runs later.
+    /// Notes the changes of a patch: something may run the files later.
     fn note_changes(&mut self, text: &str, command: Option<u32>) {
         let mut change: Option<Change> = None;
         let mut hunk: (Vec<&str>, Vec<&str>) = Default::default();
@@ -104,11 +104,7 @@ impl Walker<'_> {
             let named = ["*** Add File: ", "*** Update File: "];
             if let Some(path) = named.iter().find_map(|start| line.strip_prefix(start)) {
                 let (path, known) = places::resolve(path.trim_end(), &self.env.folder);
-                let kept = known
-                    && (self.autorun_at(&path).is_some()
-                        || portcullis_autoruns::find_code(&path).is_some()
-                        || portcullis_autoruns::names_sources(&path));
-                change = kept.then(|| Change { path, hunks: Vec::new(), command });
+                change = known.then(|| Change { path, hunks: Vec::new(), command });
             }
         }
     }

@@ -109,6 +109,7 @@ impl Walker<'_> {
             .collect();
         for (path, pieces, command) in files {
             self.sources_in(&path, Some(&pieces), None, command);
+            self.late_harm_in(&path, Some(&pieces), &[], command);
             let Some(autorun) = self.autorun_at(&path) else {
                 if portcullis_autoruns::find_code(&path).is_some() {
                     code.push((path, self.text_in(&pieces), false, command));
@@ -121,9 +122,12 @@ impl Walker<'_> {
         }
         for change in std::mem::take(&mut self.changes) {
             self.sources_in(&change.path, None, Some(&change.hunks), change.command);
+            self.late_harm_in(&change.path, None, &change.hunks, change.command);
             let Some(autorun) = self.autorun_at(&change.path) else {
-                let (text, piece) = changed("", &change.hunks);
-                code.push((change.path, text, piece, change.command));
+                if portcullis_autoruns::find_code(&change.path).is_some() {
+                    let (text, piece) = changed("", &change.hunks);
+                    code.push((change.path, text, piece, change.command));
+                }
                 continue;
             };
             let before = self.text_before(&change.path);
@@ -163,7 +167,7 @@ impl Walker<'_> {
     }
 
     /// Returns the text of a file before the command line; empty if it is not known.
-    fn text_before(&mut self, path: &str) -> Rc<str> {
+    pub(super) fn text_before(&mut self, path: &str) -> Rc<str> {
         self.text_on_disk(path).unwrap_or_else(|| Rc::from(""))
     }
 
@@ -380,7 +384,7 @@ pub(super) fn shown(line: &str) -> String {
 }
 
 /// Returns a text after a patch; if it does not fit, the lines that it adds, and true.
-fn changed(before: &str, hunks: &[(String, String)]) -> (Rc<str>, bool) {
+pub(super) fn changed(before: &str, hunks: &[(String, String)]) -> (Rc<str>, bool) {
     let mut text = before.to_owned();
     for (old, new) in hunks {
         if old.is_empty() && before.is_empty() {

@@ -24,6 +24,7 @@ mod inline;
 mod introduced;
 mod keeping;
 mod languages;
+mod late;
 mod limits;
 mod links;
 mod machine;

@@ -78,5 +78,6 @@ fn observed(named: &str, there: bool) -> Observed {
         leads: None,
         contents: None,
         holds: None,
+        size: None,
     }
 }

@@ -13,8 +13,70 @@ const WORDS: usize = 64;
 
 /// Returns the command lines that a call stands for; none for most calls.
 pub(super) fn lines_of(name: &Name, input: &Map<String, Value>) -> Vec<String> {
-    let lines = [of_program(name, input), of_unit(name, input), of_container(name, input)];
+    let lines = [
+        of_program(name, input),
+        of_packages(name, input),
+        of_unit(name, input),
+        of_container(name, input),
+        of_containers(name, input),
+    ];
     lines.into_iter().flatten().chain(of_git(name, input)).collect()
+}
+
+/// Returns the line of a tool that installs packages, named by a parameter.
+fn of_packages(name: &Name, input: &Map<String, Value>) -> Option<String> {
+    const MANAGERS: &[&str] = &["apt", "brew", "cargo", "gem", "npm", "pip", "pnpm", "uv", "yarn"];
+    const NAMES: &[&str] = &[
+        "dependencies",
+        "modules",
+        "name",
+        "names",
+        "package",
+        "packagename",
+        "packages",
+        "spec",
+        "url",
+    ];
+    let program = name.program().filter(|program| MANAGERS.contains(program))?;
+    let verb = ["install", "add"].into_iter().find(|verb| name.says(&[verb]))?;
+    let (_, given) = input.iter().find(|(key, _)| NAMES.contains(&texts::plain(key).as_str()))?;
+    let mut words = vec![program];
+    // `uv add`, and for its tools `uv pip install`.
+    words.extend((program == "uv" && verb == "install").then_some("pip"));
+    words.push(verb);
+    let registry = text_of(input, &["registry", "indexurl", "index", "source"]);
+    if let Some(registry) = registry.filter(|_| matches!(program, "npm" | "pnpm" | "pip" | "gem")) {
+        words.push(match program {
+            "pip" => "--index-url",
+            "gem" => "--source",
+            _ => "--registry",
+        });
+        words.push(registry);
+    }
+    match given {
+        Value::String(text) => words.extend(text.split_ascii_whitespace().take(WORDS)),
+        Value::Array(items) => words.extend(items.iter().filter_map(Value::as_str).take(WORDS)),
+        _ => return None,
+    }
+    Some(texts::line(&words))
+}
+
+/// Returns the line of a tool that throws containers away with their data.
+fn of_containers(name: &Name, input: &Map<String, Value>) -> Option<String> {
+    let docker = name
+        .0
+        .iter()
+        .chain(&name.1)
+        .any(|word| matches!(word.as_str(), "compose" | "docker" | "podman"));
+    let volumes = is_set(input, &["volumes", "removevolumes", "withvolumes", "v"]);
+    if docker && name.says(&["down"]) && volumes {
+        return Some("docker compose down -v".to_owned());
+    }
+    let prunes = docker && name.says(&["prune"]) && !is_set(input, &["dryrun"]);
+    if prunes && (volumes || name.says(&["volume", "volumes"])) {
+        return Some("docker volume prune -af".to_owned());
+    }
+    None
 }
 
 /// Returns the line of a tool that takes a program's arguments, and has its subcommand in its name:

@@ -129,6 +129,18 @@ pub(super) fn opens(call: &Call) -> bool {
             matches!(text.as_str(), "public" | "public-read" | "public-read-write")
         }
         ("public" | "ispublic" | "makepublic", Value::Bool(set)) => *set,
+        ("type" | "scope" | "audience" | "granteetype", Value::String(text)) => {
+            matches!(
+                text.to_ascii_lowercase().as_str(),
+                "anyone" | "everyone" | "allusers" | "public"
+            )
+        }
+        ("cidr" | "cidrip" | "cidripv6" | "source" | "sourcerange" | "sourceranges", value) => {
+            let all = |value: &Value| {
+                value.as_str().is_some_and(|text| matches!(text, "0.0.0.0/0" | "::/0"))
+            };
+            all(value) || value.as_array().is_some_and(|items| items.iter().any(all))
+        }
         ("private" | "isprivate", Value::Bool(set)) => !*set,
         _ => false,
     })

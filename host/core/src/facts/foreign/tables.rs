@@ -75,8 +75,30 @@ pub(super) const PATHS: &[&str] = &[
     "image_path",
     "uris",
 ];
+/// Names of parameters that hold text for people, without signs between words.
+pub(super) const PROSE: &[&str] =
+    &["body", "comment", "commitmessage", "description", "notes", "subject", "summary", "title"];
+/// Names of parameters that hold statements for a database, without signs between words.
+pub(super) const SQL: &[&str] = &[
+    "cql",
+    "cypher",
+    "cypherquery",
+    "ddl",
+    "querysql",
+    "querytext",
+    "rawsql",
+    "sql",
+    "sqlcommand",
+    "sqlquery",
+    "sqls",
+    "sqlscript",
+    "sqlstatement",
+    "sqlstatements",
+    "sqltext",
+    "statements",
+];
 /// Names of parameters that hold a query.
-pub(super) const QUERIES: &[&str] = &["sql", "query", "statement"];
+pub(super) const QUERIES: &[&str] = &["query", "queries", "sql", "statement", "pipeline"];
 /// Words in a tool's name that mean that it talks to a database.
 pub(super) const DATABASES: &[&str] = &[
     "sql",
@@ -94,22 +116,52 @@ pub(super) const DATABASES: &[&str] = &[
     "redshift",
     "mariadb",
     "migration",
+    "athena",
+    "cassandra",
+    "cockroachdb",
+    "cypher",
+    "d1",
+    "databricks",
+    "dbhub",
+    "duckdb",
+    "libsql",
+    "mongo",
+    "mongodb",
+    "motherduck",
+    "mssql",
+    "neo4j",
+    "oracle",
+    "pg",
+    "planetscale",
+    "postgresql",
+    "presto",
+    "spanner",
+    "sqlserver",
+    "surrealdb",
+    "timescale",
+    "trino",
+    "turso",
 ];
 /// Programs whose servers take their words without their name.
 pub(super) const PROGRAMS: &[&str] = &[
     "ansible",
+    "apt",
     "aws",
     "az",
+    "brew",
     "cargo",
     "docker",
     "flyctl",
     "gcloud",
+    "gem",
     "gh",
     "git",
     "helm",
     "heroku",
     "kubectl",
     "npm",
+    "pip",
+    "pnpm",
     "podman",
     "pulumi",
     "redis",
@@ -117,8 +169,10 @@ pub(super) const PROGRAMS: &[&str] = &[
     "terraform",
     "terragrunt",
     "tofu",
+    "uv",
     "vault",
     "wrangler",
+    "yarn",
 ];
 /// Words in a tool's name that mean that it only shows facts about a file.
 pub(super) const METADATA: &[&str] = &["exists", "info", "metadata", "size", "stat"];
@@ -126,15 +180,22 @@ pub(super) const METADATA: &[&str] = &["exists", "info", "metadata", "size", "st
 pub(super) const INSTALLS: &[&str] = &["add", "install", "load", "sideload"];
 pub(super) const INSTALLED: &[&str] = &[
     "addon",
+    "app",
+    "chart",
     "dependency",
     "extension",
     "extensions",
+    "hook",
     "module",
     "package",
     "packages",
     "plugin",
     "plugins",
+    "server",
     "skill",
+    "tap",
+    "template",
+    "theme",
 ];
 /// Words in a tool's name that mean that it makes requests.
 pub(super) const REQUESTS: &[&str] =

@@ -55,6 +55,12 @@ pub(super) fn read_tokens(code: &str, language: &str) -> (Vec<Token>, bool) {
     (lexer.tokens, lexer.at < code.len())
 }
 
+/// Returns true if the next line that is not empty calls a method of the value before it.
+fn continues_a_chain(rest: &str) -> bool {
+    let next = rest.trim_start().strip_prefix('.');
+    next.is_some_and(|name| name.starts_with(|c: char| c.is_ascii_alphabetic()))
+}
+
 struct Lexer<'c> {
     code: &'c str,
     at: usize,
@@ -113,6 +119,11 @@ impl<'c> Lexer<'c> {
     fn token(&mut self) {
         let rest = self.rest();
         let Some(c) = rest.chars().next() else { return };
+        if c == '\n' && continues_a_chain(rest) {
+            self.at += 1;
+            self.spaced = true;
+            return;
+        }
         if c == '\n' || c == ';' {
             self.at += 1;
             return self.push(Kind::End);

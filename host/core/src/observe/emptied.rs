@@ -1,0 +1,179 @@
+//! Files of which a file tool leaves nothing, or next to nothing: what they held is gone, though
+//! the files remain.
+//!
+//! Whether that matters depends on what is there now, which only the workspace knows: the query
+//! carries what the call leaves, the answer what the file holds.
+
+use super::{Observations, key};
+use crate::action::{
+    Access, Action, Effect, EffectKind, Entry, Facts, Form, Operation, Path, Scope,
+};
+use crate::score::Score;
+
+/// The forms of an action that leaves nothing of a file, or next to nothing. They weigh nothing: a
+/// rule judges what is lost.
+const EMPTIED: &str = "emptied-file";
+const SHORTENED: &str = "shortened-file";
+/// Ends of the names of files that a program writes again.
+const PRINTED: &[&str] = &[".bak", ".err", ".log", ".map", ".out", ".pid", ".tmp"];
+/// The longest text that may be next to nothing, in bytes.
+const SHORT: usize = 4096;
+/// The words of a text that holds nothing.
+const HOLLOW: &[&str] =
+    &["", "deleted", "empty", "emptied", "export", "none", "null", "pass", "removed", "todo"];
+/// The fewest bytes of a file that somebody may miss, and of one that may lose most of them.
+const MISSED: u64 = 32;
+const LONG: u64 = 512;
+/// A text that is that many times shorter loses most of it.
+const SHARE: u64 = 10;
+/// Parameters of servers' tools that hold a whole text.
+const TEXTS: &[&str] = &["content", "contents", "text", "data", "file_text", "new_content"];
+/// Ends of the names of files that no work begins with an empty text.
+const RECORDS: &[&str] = &[
+    ".csv",
+    ".db",
+    ".jsonl",
+    ".lock",
+    ".lockb",
+    ".parquet",
+    ".sqlite",
+    ".sqlite3",
+    ".tfstate",
+    "-lock.json",
+    "-lock.yaml",
+    "go.sum",
+    "package-lock.json",
+];
+
+/// Returns the bytes that a call leaves of a file whose whole text it replaces: 0 for a text that
+/// holds nothing; none if it replaces no text or puts a long one there.
+pub(super) fn left_by(action: &Action) -> Option<u64> {
+    let (name, text) = match &action.operation {
+        Operation::File(file) if file.access == Access::Create => {
+            (file.path.as_str(), file.content.as_deref()?)
+        }
+        Operation::Tool(tool) => {
+            let given = |name: &&str| tool.arguments.iter().find(|(key, _)| key == *name);
+            let (_, text) = TEXTS.iter().find_map(given)?;
+            (written(&action.facts).next().map_or("", |(_, path)| &path.text), text.as_str())
+        }
+        _ => return None,
+    };
+    if text.len() > SHORT {
+        return None;
+    }
+    u64::try_from(if is_hollow(name, text) { 0 } else { text.len() }).ok()
+}
+
+/// Returns true if a file loses all that it holds, or nearly all of it.
+#[must_use]
+pub fn loses_most(before: u64, after: u64) -> bool {
+    before >= MISSED && after == 0 || before >= LONG && after.saturating_mul(SHARE) <= before
+}
+
+/// Adds the form of a file that is emptied.
+pub(super) fn note_emptied(action: &mut Action, observations: &Observations) {
+    let Some(left) = left_by(action) else { return };
+    let form = written(&action.facts).find_map(|(_, path)| {
+        let seen = observations.get(&key(&path.text, path.glob));
+        let size = seen.and_then(|seen| seen.size);
+        let loses = match (path.entry, size) {
+            (Entry::File | Entry::Link, Some(before)) => loses_most(before, left),
+            (Entry::File | Entry::Link, None) => left == 0,
+            // Nobody could look there: another project's file, or one that is never begun so.
+            (Entry::Unknown, _) => left == 0 && (path.scope == Scope::Outside || is_record(path)),
+            _ => false,
+        };
+        // What git holds as it is may become as short as one likes.
+        let kept = left > 0 && path.restorable;
+        (loses && !kept).then(|| Form {
+            id: if left == 0 { EMPTIED } else { SHORTENED }.to_owned(),
+            label: label_of(size, left),
+            weight: Score::ZERO,
+            command: None,
+        })
+    });
+    action.facts.forms.extend(form);
+}
+
+/// Returns the files that an action surely writes.
+fn written(facts: &Facts) -> impl Iterator<Item = (&Effect, &Path)> {
+    let writes = |effect: &&Effect| {
+        effect.certain && matches!(effect.kind, EffectKind::FileCreate | EffectKind::FileModify)
+    };
+    let effects = facts.effects.iter().filter(writes);
+    let paths = effects
+        .filter_map(|effect| Some((effect, facts.paths.get(usize::try_from(effect.path?).ok()?)?)));
+    let printed = |path: &Path| PRINTED.iter().any(|end| path.text.ends_with(end));
+    paths.filter(move |(_, path)| !path.glob && path.scope != Scope::Scratch && !printed(path))
+}
+
+/// Takes the form back if the session itself made the file: nothing else is lost with it. `own` are
+/// the positions of such files among the paths, as the attribute has them.
+pub(super) fn pardon_own(action: &mut Action, own: &str) {
+    let index = written(&action.facts).next().and_then(|(effect, _)| effect.path);
+    let Some(index) = index.map(|index| index.to_string()) else { return };
+    if own.split(' ').any(|position| position == index) {
+        action.facts.forms.retain(|form| form.id != EMPTIED && form.id != SHORTENED);
+    }
+}
+
+fn is_record(path: &Path) -> bool {
+    RECORDS.iter().any(|end| path.text.ends_with(end))
+}
+
+fn label_of(size: Option<u64>, left: u64) -> String {
+    match (size, left) {
+        (None, _) => "empties a file".to_owned(),
+        (Some(size), 0) => format!("empties a file of {size} bytes"),
+        (Some(size), left) => format!("leaves {left} bytes of a file of {size}"),
+    }
+}
+
+/// Returns true for a text that holds nothing: blanks, comments, an empty list.
+fn is_hollow(name: &str, text: &str) -> bool {
+    const COMMENTS: &[&str] = &["#", "//", "--", ";", "/*", "*", "<!--", "%", "\"\"\"", "'''"];
+    // In prose these signs begin headings and lists.
+    let prose = [".md", ".mdx", ".rst", ".txt", ".adoc"].iter().any(|end| name.ends_with(end));
+    let lines = text.lines().map(str::trim);
+    let own = lines.filter(|line| prose || !COMMENTS.iter().any(|sign| line.starts_with(sign)));
+    let words: String = own.flat_map(str::chars).filter(|c| c.is_alphanumeric()).take(16).collect();
+    HOLLOW.contains(&words.to_lowercase().as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_that_hold_nothing_are_hollow() {
+        for (name, text, expected) in [
+            ("a.py", "", true),
+            ("a.py", "# emptied\n", true),
+            ("a.ts", "// moved\nexport {}\n", true),
+            ("a.json", "{}\n", true),
+            ("a.json", "{\"lockfileVersion\": 3}", false),
+            ("a.py", "pass", true),
+            ("a.py", "import os\nprint(os)\n", false),
+            ("a.md", "# Removed\n", true),
+            ("a.md", "# A title\n", false),
+            ("a.txt", "fixture", false),
+        ] {
+            assert_eq!(is_hollow(name, text), expected, "{name}: {text}");
+        }
+    }
+
+    #[test]
+    fn most_is_nearly_all() {
+        for (before, after, expected) in [
+            (0, 0, false),
+            (31, 0, false),
+            (32, 0, true),
+            (511, 1, false),
+            (600, 60, true),
+            (600, 61, false),
+        ] {
+            assert_eq!(loses_most(before, after), expected, "{before} {after}");
+        }
+    }
+}
