@@ -1,6 +1,8 @@
 //! Calls of file tools, of servers' tools and of web fetches: each harmful one is objected to, in
 //! the spelling of every client, and each harmless twin passes in silence.
 
+use crate::common::calls::Calls;
+use crate::common::reply::Answer;
 use crate::common::site::Site;
 use crate::common::trial;
 use anyhow::{Context, Result, ensure};
@@ -14,6 +16,7 @@ pub fn tests() -> Vec<Trial> {
         trial("tool verdicts: files that lose what they hold", emptied),
         trial("tool verdicts: tools of servers, by verb and object", servers),
         trial("tool verdicts: web fetches", fetched),
+        trial("tool verdicts: a mount of an earlier step leads on", mounted),
     ]
 }
 
@@ -424,4 +427,68 @@ fn fetched() -> Result<()> {
         ));
     }
     judge("fetched", &rows).map(drop)
+}
+
+/// A folder that an earlier step mounted at a second place is judged as itself.
+fn mounted() -> Result<()> {
+    let site = Site::new("tool verdicts mounted")?;
+    let person = site.person().display().to_string();
+    let project = site.project().display().to_string();
+    fs::create_dir_all(site.person().join(".ssh"))?;
+    fs::write(site.person().join(".ssh/id_rsa"), "k")?;
+    fs::create_dir_all(site.project().join("p"))?;
+    fs::create_dir_all(site.project().join("data"))?;
+    let makers = ["sudo mount --bind {to} p", "mount -o bind {to} ./p", "bindfs {to} p"];
+    // What is mounted, and a use of it.
+    let uses = |calls: &Calls| {
+        let read = json!({"file_path": format!("{project}/p/.ssh/id_rsa")});
+        let write = json!({"file_path": format!("{project}/p/profile.d/a.sh"), "content": "ls\n"});
+        vec![
+            (person.as_str(), calls.before("u1", "Read", read)),
+            (
+                person.as_str(),
+                calls.before(
+                    "u2",
+                    "mcp__fs__read_file",
+                    json!({"path": format!("{project}/p/.ssh/id_rsa")}),
+                ),
+            ),
+            (person.as_str(), calls.bash("u3", "cat p/.ssh/id_rsa")),
+            ("/etc", calls.before("u4", "Write", write)),
+            ("/opt/other", calls.bash("u5", "rm -rf p/cache")),
+            ("/opt/other", calls.bash("u6", "cd p && rm -rf ./*")),
+        ]
+    };
+    let (mut wrong, mut made) = (Vec::new(), 0);
+    for (at, maker) in makers.iter().enumerate() {
+        for number in 0..uses(&site.calls("none")).len() {
+            let session = format!("mount{at}-{number}");
+            let calls = site.calls(&session);
+            let (to, event) = uses(&calls).swap_remove(number);
+            let mount = maker.replace("{to}", to);
+            // One that is refused is never made.
+            let refused = matches!(
+                site.hook(&calls.bash("m", &mount))?.answer,
+                Answer::Refused | Answer::Stopped
+            );
+            made += usize::from(!refused);
+            site.hook(&calls.bash_done("m", &mount, ""))?;
+            let reply = site.hook(&event)?;
+            if !refused && matches!(reply.answer, Answer::Quiet) {
+                wrong.push(format!("`{mount}`, then {}: {reply:?}", event["tool_input"]));
+            }
+            // The project's own folder at a second place is the project's own.
+            let calls = site.calls(&format!("{session}-twin"));
+            let own = maker.replace("{to}", "./data");
+            site.hook(&calls.bash("m", &own))?;
+            site.hook(&calls.bash_done("m", &own, ""))?;
+            let reply = site.hook(&calls.bash("u", "cat p/notes.txt"))?;
+            if reply.answer != Answer::Quiet {
+                wrong.push(format!("`{own}`, then a file is read: {reply:?}"));
+            }
+        }
+    }
+    ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
+    ensure!(made >= 10, "{made} mounts are made");
+    Ok(())
 }

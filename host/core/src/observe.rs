@@ -11,7 +11,7 @@ pub use emptied::loses_most;
 
 use crate::action::{Action, Command, EffectKind, Entry, GitState, Intent, Operation, Path, Scope};
 use crate::facts::{CallLocation, as_glob, scope_of};
-use crate::run_files::FileContents;
+use crate::run_files::{FileContents, MountLedger};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -164,11 +164,33 @@ pub fn list_queries(action: &Action, cwd: &str) -> Vec<Query> {
 /// The most paths containing `..` that are queried as they are written.
 const MOST_DOTTED: usize = 16;
 
+/// Adds where paths lead through the mounts of earlier steps, which a look at the disk does not
+/// show.
+pub(crate) fn add_mounts(action: &Action, observations: &mut Observations, mounts: &MountLedger) {
+    for path in &action.facts.paths {
+        let Some(behind) = mounts.place_behind(&path.text) else { continue };
+        let seen = observations.entry(key(&path.text, path.glob)).or_insert(UNKNOWN);
+        seen.real.get_or_insert(behind);
+    }
+}
+
 /// Takes back what only counts for files that the session did not make. `own` are the positions of
 /// those that it made among the paths, with blanks between them.
 pub(crate) fn pardon_own(action: &mut Action, own: &str) {
     emptied::pardon_own(action, own);
 }
+
+/// The observation of a path about which nothing is known.
+const UNKNOWN: Observed = Observed {
+    entry: Entry::Unknown,
+    real: None,
+    git: GitState::Unknown,
+    restorable: false,
+    leads: None,
+    contents: None,
+    holds: None,
+    size: None,
+};
 
 /// Applies the answers: fills in the paths, judges links by their targets, and distinguishes
 /// creating a file from changing one.

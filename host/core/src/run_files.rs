@@ -10,6 +10,8 @@ pub const MOST_FILE_TEXT: usize = 64 * 1024;
 const LEDGER: usize = 128;
 /// The most bytes of a path in the ledger.
 const PATH: usize = 1024;
+/// The most mounts that a session remembers.
+const MOUNTS: usize = 16;
 
 /// The contents of a file that is run, as far as they are read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,6 +105,15 @@ pub struct KnownFile {
     pub committed: bool,
 }
 
+/// A folder of this machine that is seen at a second place too, since something mounted it there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mount {
+    /// The second place, absolute: `//NAME` and the path inside for one in a container.
+    pub at: String,
+    /// The folder, absolute; empty once nothing is mounted there any more.
+    pub to: String,
+}
+
 /// The surroundings in which a command line is read.
 #[derive(Clone, Copy, Debug)]
 pub struct ShellPlace<'a> {
@@ -112,13 +123,15 @@ pub struct ShellPlace<'a> {
     pub home: &'a str,
     /// The files that are known, each once.
     pub files: &'a [KnownFile],
+    /// What earlier steps mounted, each place once.
+    pub mounts: &'a [Mount],
 }
 
 impl<'a> ShellPlace<'a> {
     /// Creates surroundings of which no file is known.
     #[must_use]
     pub const fn without_files(cwd: &'a str, home: &'a str) -> Self {
-        Self { cwd, home, files: &[] }
+        Self { cwd, home, files: &[], mounts: &[] }
     }
 }
 
@@ -134,6 +147,9 @@ pub struct FileReading {
     pub lines: Vec<RunLine>,
     /// The files whose provenance the command line changes.
     pub leaves: Vec<LeftFile>,
+    /// What the command line mounts and unmounts.
+    #[serde(default)]
+    pub mounts: Vec<Mount>,
 }
 
 /// The place of a command in a file that the command line runs.
@@ -216,9 +232,68 @@ impl FileLedger {
     }
 }
 
+/// What a session mounted, the newest last. A mount does not show on the disk as a link does. Once
+/// there are too many, the oldest is forgotten.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MountLedger(VecDeque<Mount>);
+
+impl MountLedger {
+    /// Notes what a step mounts and unmounts.
+    pub fn note_mounts(&mut self, mounts: &[Mount]) {
+        for mount in mounts.iter().filter(|mount| mount.at.len() + mount.to.len() <= PATH) {
+            self.0.retain(|known| known.at != mount.at);
+            if !mount.to.is_empty() {
+                self.0.push_back(mount.clone());
+            }
+            if self.0.len() > MOUNTS {
+                self.0.pop_front();
+            }
+        }
+    }
+
+    /// Returns the mounts as a reader gets them.
+    #[must_use]
+    pub fn list_mounts(&self) -> Vec<Mount> {
+        self.0.iter().cloned().collect()
+    }
+
+    /// Returns the place behind a path of this machine that goes through a mount.
+    #[must_use]
+    pub fn place_behind(&self, path: &str) -> Option<String> {
+        let rest = |mount: &Mount| {
+            let rest = path.strip_prefix(mount.at.as_str())?;
+            let inside = rest.is_empty() || rest.starts_with('/');
+            inside.then(|| format!("{}{rest}", mount.to.trim_end_matches('/')))
+        };
+        self.0.iter().rev().find_map(rest).filter(|behind| !behind.is_empty())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mount_leads_on_until_it_is_gone() {
+        let mount = |at: &str, to: &str| Mount { at: at.to_owned(), to: to.to_owned() };
+        let mut ledger = MountLedger::default();
+        ledger.note_mounts(&[mount("/p/data", "/home/dev/other"), mount("/p/all", "/")]);
+        for (path, behind) in [
+            ("/p/data/a", Some("/home/dev/other/a")),
+            ("/p/data", Some("/home/dev/other")),
+            ("/p/database", None),
+            ("/p/all/etc/passwd", Some("/etc/passwd")),
+            ("/p", None),
+        ] {
+            assert_eq!(ledger.place_behind(path).as_deref(), behind, "{path}");
+        }
+        ledger.note_mounts(&[mount("/p/data", "")]);
+        assert_eq!(ledger.place_behind("/p/data/a"), None);
+        for number in 0..2 * MOUNTS {
+            ledger.note_mounts(&[mount(&format!("/m/{number}"), "/x")]);
+        }
+        assert_eq!(ledger.list_mounts().len(), MOUNTS);
+    }
 
     fn left(path: &str, downloaded: bool) -> LeftFile {
         let provenance = Provenance { downloaded, ..Provenance::default() };

@@ -22,7 +22,7 @@ use crate::event::CallEnd;
 use crate::finding::PastIntervention;
 use crate::own_files::OwnFiles;
 use crate::policy::LimitPolicy;
-use crate::run_files::FileLedger;
+use crate::run_files::{FileLedger, MountLedger};
 use crate::score::{Score, Verdict};
 use crate::seen_secrets::SeenSecrets;
 use crate::text::{hash_parts, one_line};
@@ -118,6 +118,8 @@ pub struct Session {
     pub lasting: VecDeque<LastingAction>,
     /// The secrets that results have shown.
     pub secrets: SeenSecrets,
+    /// The folders that the session mounted at second places.
+    pub mounts: MountLedger,
 }
 
 /// A detection that raised the session.

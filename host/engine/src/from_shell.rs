@@ -9,7 +9,7 @@ use crate::check::{bounded, list, score};
 use crate::faults::UnnamedFault;
 use portcullis_core::action as a;
 use portcullis_core::run_files::{
-    FileContents, FileReading, KnownFile, LeftFile, Provenance, RunLine, ShellPlace,
+    FileContents, FileReading, KnownFile, LeftFile, Mount, Provenance, RunLine, ShellPlace,
 };
 
 /// Bytes of one string: no piece of a command line is longer than the whole of it.
@@ -52,6 +52,9 @@ pub(crate) fn reading(reading: s::Reading) -> Checked<a::Reading> {
                 };
                 Ok(LeftFile { path: text("leaves", left.path)?, provenance })
             })?,
+            mounts: list("mounts", reading.mounts, ITEMS, |mount| {
+                Ok(Mount { at: text("mounts", mount.at)?, to: text("mounts", mount.to)? })
+            })?,
         },
     })
 }
@@ -77,10 +80,12 @@ pub(crate) fn surroundings(place: &ShellPlace<'_>) -> s::Surroundings {
         },
         committed: file.committed,
     };
+    let mount = |mount: &Mount| s::Mount { at: mount.at.clone(), to: mount.to.clone() };
     s::Surroundings {
         cwd: place.cwd.to_owned(),
         home: place.home.to_owned(),
         files: place.files.iter().map(file).collect(),
+        mounts: place.mounts.iter().map(mount).collect(),
     }
 }
 

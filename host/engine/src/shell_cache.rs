@@ -82,6 +82,9 @@ pub(crate) fn key(text: &str, place: &ShellPlace<'_>) -> blake3::Hash {
         add(kind);
         add(contents);
     }
+    for mount in place.mounts {
+        ["mount", &mount.at, &mount.to].into_iter().for_each(&mut add);
+    }
     hasher.finalize()
 }
 
@@ -89,7 +92,7 @@ pub(crate) fn key(text: &str, place: &ShellPlace<'_>) -> blake3::Hash {
 mod tests {
     use super::*;
     use portcullis_core::action::Coverage;
-    use portcullis_core::run_files::{FileReading, KnownFile, Provenance};
+    use portcullis_core::run_files::{FileReading, KnownFile, Mount, Provenance};
 
     fn reading(shape: &str) -> Reading {
         Reading {
@@ -113,8 +116,11 @@ mod tests {
             provenance: Provenance::default(),
             committed: false,
         };
-        let with =
-            |file: KnownFile| key("ls", &ShellPlace { cwd: "/a", home: "/h", files: &[file] });
+        let with = |file: KnownFile| {
+            key("ls", &ShellPlace { files: &[file], ..ShellPlace::without_files("/a", "/h") })
+        };
+        let mounts = [Mount { at: "/x".into(), to: "/y".into() }];
+        let mounted = ShellPlace { mounts: &mounts, ..ShellPlace::without_files("/a", "/h") };
         let downloaded = Provenance { downloaded: true, ..Provenance::default() };
         let keys = [
             plain("ls", "/a", "/h"),
@@ -127,6 +133,7 @@ mod tests {
             with(file("/x", Some(FileContents::Text("a".into())))),
             with(file("/x", Some(FileContents::Part("a".into())))),
             with(KnownFile { provenance: downloaded, ..file("/x", None) }),
+            key("ls", &mounted),
         ];
         for (index, one) in keys.iter().enumerate() {
             assert!(keys.iter().skip(index + 1).all(|other| other != one));

@@ -20,6 +20,7 @@ fn main() {
         cwd: "/home/dev/project".to_owned(),
         home: "/home/dev".to_owned(),
         files: Vec::new(),
+        mounts: Vec::new(),
     };
     if words.first().is_some_and(|word| word == "-c") {
         println!("{:#?}", read(words.get(1).map_or("", String::as_str), &surroundings));

@@ -14,7 +14,12 @@ const PROJECT: &str = "/home/dev/project";
 pub fn read_in_project(command: &str) -> Reading {
     read(
         command,
-        &Surroundings { cwd: PROJECT.to_owned(), home: "/home/dev".to_owned(), files: Vec::new() },
+        &Surroundings {
+            cwd: PROJECT.to_owned(),
+            home: "/home/dev".to_owned(),
+            files: Vec::new(),
+            mounts: Vec::new(),
+        },
     )
 }
 

@@ -50,7 +50,7 @@ mod bindings {
 }
 
 pub use bindings::exports::portcullis::shell::reader::{
-    Contents, KnownFile, LeftFile, Provenance, Reading, RunLine, Surroundings,
+    Contents, KnownFile, LeftFile, Mount, Provenance, Reading, RunLine, Surroundings,
 };
 pub use bindings::portcullis::plugin::types;
 #[cfg(not(target_arch = "wasm32"))]

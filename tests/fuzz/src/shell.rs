@@ -32,6 +32,7 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), String> {
         cwd: "/home/dev/project".to_owned(),
         home: "/home/dev".to_owned(),
         files: Vec::new(),
+        mounts: Vec::new(),
     };
     let (reading, steps) = read_counted(&text, &surroundings);
     let most = STEPS + STEPS_A_BYTE * u64::try_from(text.len()).unwrap_or(u64::MAX);

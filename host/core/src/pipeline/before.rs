@@ -309,6 +309,8 @@ impl<'s> Run<'s, '_> {
     pub(super) fn note_files(&mut self, understood: &ParsedCall) {
         let ledger = &mut self.state.session.files;
         ledger.note_files(&understood.files.leaves);
+        self.state.session.mounts.note_mounts(&understood.files.mounts);
+        let ledger = &mut self.state.session.files;
         if let Some(path) = overwritten_path(&understood.action) {
             ledger.forget_file(path);
         }

@@ -64,7 +64,7 @@ impl Run<'_, '_> {
     /// Runs the stages facts, mask and observe.
     pub(super) fn understand(&mut self, call: &Call, id: String, moment: Phase<'_>) -> ParsedCall {
         let result = if let Phase::After(result) = moment { result } else { None };
-        let mut scripts = ScriptFiles::of_session(&self.state.session.files);
+        let mut scripts = ScriptFiles::of_session(&self.state.session);
         let looks = matches!(moment, Phase::Before);
         let plugins = &mut *self.ports.plugins;
         let observe = &mut *self.ports.observe;
@@ -104,6 +104,9 @@ impl Run<'_, '_> {
         // paths.
         mask.mask_action(&mut action);
         let mut observed = if looks { self.observe(&action) } else { Observations::new() };
+        if looks {
+            observe::add_mounts(&action, &mut observed, &self.state.session.mounts);
+        }
         observe::apply_observations(&mut action, &observed, &self.place);
         let own = self.state.session.own_files.attribute_of(&action.facts, &observed);
         if let Some((_, positions)) = &own {

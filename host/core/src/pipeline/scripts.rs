@@ -11,8 +11,9 @@ use crate::observe::{Observations, Observer, Query};
 use crate::plugins::Plugins;
 use crate::policy::GuardedPath;
 use crate::run_files::{
-    FileContents, FileLedger, FileReading, KnownFile, Provenance, RunLine, ShellPlace,
+    FileContents, FileReading, KnownFile, Mount, Provenance, RunLine, ShellPlace,
 };
+use crate::session::Session;
 use crate::text::one_line;
 
 /// The most times that a command line is read: one for each depth of files that run files.
@@ -32,6 +33,8 @@ const SHOWN: usize = 120;
 #[derive(Default)]
 pub(super) struct ScriptFiles {
     known: Vec<KnownFile>,
+    /// What earlier steps mounted.
+    mounts: Vec<Mount>,
     /// The answers of the workspace.
     pub observed: Observations,
     /// The part of the last reading that is about files.
@@ -50,8 +53,9 @@ pub(super) struct ScriptLook<'r, 'o> {
 }
 
 impl ScriptFiles {
-    pub(super) fn of_session(ledger: &FileLedger) -> Self {
-        Self { known: ledger.known_files(), ..Self::default() }
+    pub(super) fn of_session(session: &Session) -> Self {
+        let (known, mounts) = (session.files.known_files(), session.mounts.list_mounts());
+        Self { known, mounts, ..Self::default() }
     }
 
     /// Reads a command line, and again with each file that it turns out to run. The shape is that
@@ -66,7 +70,12 @@ impl ScriptFiles {
         let mut shape = None;
         let mut rounds = 0;
         loop {
-            let around = ShellPlace { cwd: &place.cwd, home: &place.home, files: &self.known };
+            let around = ShellPlace {
+                cwd: &place.cwd,
+                home: &place.home,
+                files: &self.known,
+                mounts: &self.mounts,
+            };
             let reading = plugins.read_shell(text, &around)?;
             rounds += 1;
             // Of files that may run others more deeply than is read, it matters if git holds them.
@@ -144,6 +153,7 @@ impl ScriptFiles {
             self.reading.leaves.retain(|known| known.path != left.path);
             self.reading.leaves.push(left);
         }
+        self.reading.mounts.extend(files.mounts);
         reading
     }
 

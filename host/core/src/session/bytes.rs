@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
 /// First byte of an encoded state: the version of its layout.
-const LAYOUT: u8 = 9;
-/// The bytes that layouts 2, 3 and 5 to 9 added at the end of a session, with their values for a
+const LAYOUT: u8 = 10;
+/// The bytes that layouts 2, 3 and 5 to 10 added at the end of a session, with their values for a
 /// session of layout 1: nothing holds it; its agents share no state, and each numbers its own
 /// steps; no stop is known; no file is remembered, nothing raised it, and the limits that it began
 /// with are not known; its interventions were not only observed, no refused call is known, and it
 /// made no file; its limits are of an earlier version, and nothing was measured; no change of a
-/// limit, no lasting action and no secret is known.
-const ADDED: [&[u8]; 7] = [&[0], &[0, 0], &[0], &[0, 0, 0], &[0, 0, 0, 0], &[0; 8], &[0; 3]];
+/// limit, no lasting action and no secret is known; nothing was mounted.
+const ADDED: [&[u8]; 8] = [&[0], &[0, 0], &[0], &[0, 0, 0], &[0, 0, 0, 0], &[0; 8], &[0; 3], &[0]];
 /// The byte that layout 8 added at the end of an agent: its tokens were not counted.
 const ADDED_TO_AGENT: &[u8] = &[0];
 
@@ -88,6 +88,7 @@ pub(super) fn session(bytes: Option<&[u8]>) -> Result<Session, StateError> {
         Some([6, body @ ..]) => read(&[&[body], &ADDED[4..]].concat().concat()),
         Some([7, body @ ..]) => read(&[&[body], &ADDED[5..]].concat().concat()),
         Some([8, body @ ..]) => read(&[&[body], &ADDED[6..]].concat().concat()),
+        Some([9, body @ ..]) => read(&[&[body], &ADDED[7..]].concat().concat()),
         Some([found, ..]) => Err(StateError::Layout { found: *found }),
     }
 }
@@ -96,7 +97,7 @@ pub(super) fn session(bytes: Option<&[u8]>) -> Result<Session, StateError> {
 pub(super) fn agent(bytes: Option<&[u8]>) -> Result<AgentState, StateError> {
     match bytes {
         None | Some([]) => Ok(AgentState::default()),
-        Some([8 | LAYOUT, body @ ..]) => read(body),
+        Some([8 | 9 | LAYOUT, body @ ..]) => read(body),
         Some([4..=7, body @ ..]) => read(&[body, ADDED_TO_AGENT].concat()),
         Some([1..=3, body @ ..]) => read::<LegacyAgent>(body).map(AgentState::from),
         Some([found, ..]) => Err(StateError::Layout { found: *found }),

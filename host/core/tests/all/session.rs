@@ -145,7 +145,7 @@ fn bytes_of_another_kind_are_refused() {
     assert_eq!(State::decode_state(Some(&session), Some(&agent)), Ok(State::default()));
     assert_eq!(State::decode_state(None, None), Ok(State::default()));
     assert_eq!(State::decode_state(Some(&[]), None), Ok(State::default()));
-    assert_eq!(State::decode_state(Some(&[10, 9]), None), Err(StateError::Layout { found: 10 }));
+    assert_eq!(State::decode_state(Some(&[11, 9]), None), Err(StateError::Layout { found: 11 }));
     let mut world = world();
     story().iter().for_each(|payload| drop(world.send(payload)));
     let session = world.session.clone().unwrap();
@@ -205,7 +205,7 @@ fn states_of_earlier_layouts_are_read() {
     state.session.own_files = OwnFiles::default();
     state.session.secrets = SeenSecrets::default();
     let (session, _) = state.encode().unwrap();
-    for (layout, added) in [(3, 19), (2, 21), (1, 22)] {
+    for (layout, added) in [(3, 20), (2, 22), (1, 23)] {
         let earlier =
             |bytes: &[u8], added: usize| [&[layout], &bytes[1..bytes.len() - added]].concat();
         let read = State::decode_state(Some(&earlier(&session, added)), Some(&earlier(&agent, 1)));
@@ -216,15 +216,18 @@ fn states_of_earlier_layouts_are_read() {
         );
     }
     let now = state.encode().unwrap().1;
-    for (layout, added) in [(7, 11), (6, 15), (5, 18), (4, 19)] {
+    for (layout, added) in [(7, 12), (6, 16), (5, 19), (4, 20)] {
         let shorter = [&[layout], &session[1..session.len() - added]].concat();
         let agent = [&[layout], &now[1..now.len() - usize::from(layout < 8)]].concat();
         let read = State::decode_state(Some(&shorter), Some(&agent));
         assert_eq!(read.as_ref(), Ok(&state), "layout {layout}");
     }
-    let [session, agent] =
-        [&session[1..session.len() - 3], &now[1..]].map(|body| [&[8], body].concat());
-    assert_eq!(State::decode_state(Some(&session), Some(&agent)).as_ref(), Ok(&state), "layout 8");
+    for (layout, added) in [(9, 1), (8, 4)] {
+        let [session, agent] =
+            [&session[1..session.len() - added], &now[1..]].map(|body| [&[layout], body].concat());
+        let read = State::decode_state(Some(&session), Some(&agent));
+        assert_eq!(read.as_ref(), Ok(&state), "layout {layout}");
+    }
 }
 
 /// A refused step of one agent is in the history of the others, until it ran after all.

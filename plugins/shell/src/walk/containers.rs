@@ -42,7 +42,7 @@ pub(super) struct SeenInside {
     /// The mounts of containers that the line makes, by name.
     pub containers: BTreeMap<String, Rc<[Mount]>>,
     /// The folders that volumes stand for, by name.
-    volumes: BTreeMap<String, String>,
+    pub volumes: BTreeMap<String, String>,
 }
 
 /// A service of a compose file.

@@ -30,7 +30,9 @@ pub(super) struct Link {
     /// It holds [`UNKNOWN`] if the place is known only when the line runs.
     pub to: String,
     /// Removing the name leaves the place.
-    removable: bool,
+    pub removable: bool,
+    /// It holds for later command lines too, and does not show on the disk.
+    pub lasting: bool,
 }
 
 impl Link {
@@ -163,7 +165,7 @@ impl Walker<'_> {
                     "--bind" | "--bind-try" | "--dev-bind" | "--dev-bind-try" | "--symlink"
                 )
             {
-                self.lead(to, from, Way::Mounted, command, setting);
+                self.lead(to, from, Way::Bound, command, setting);
             }
         }
     }
@@ -207,7 +209,7 @@ impl Walker<'_> {
         // A symbolic link's text starts at the link, any other at the current folder.
         let from = match way {
             Way::Symbolic => at.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned(),
-            Way::Relative | Way::Hard | Way::Mounted => self.env.folder.clone(),
+            Way::Relative | Way::Hard | Way::Mounted | Way::Bound => self.env.folder.clone(),
         };
         let (place, certain) = places::resolve(&to.text, &from);
         let known = certain && to.known && !place.contains(UNKNOWN);
@@ -220,7 +222,13 @@ impl Walker<'_> {
             self.files.insert(at.clone(), content);
         }
         if place != at {
-            self.add_link(Link { at, to: place, removable: way != Way::Mounted });
+            let mounted = matches!(way, Way::Mounted | Way::Bound);
+            self.add_link(Link {
+                at,
+                to: place,
+                removable: !mounted,
+                lasting: way == Way::Mounted,
+            });
         }
     }
 
@@ -392,6 +400,8 @@ enum Way {
     Relative,
     Hard,
     Mounted,
+    /// Mounted for the processes of a sandbox alone.
+    Bound,
 }
 
 impl Way {

@@ -43,6 +43,7 @@ mod links;
 mod manifests;
 mod modes;
 mod modules;
+mod mounts;
 mod named_files;
 mod named_settings;
 mod names;
@@ -109,6 +110,7 @@ const CALLS: usize = 128;
 pub(crate) fn read(text: &str, surroundings: &Surroundings) -> (Reading, u64) {
     let mut walker = Walker::new(surroundings, WORK);
     walker.recall_files();
+    walker.recall_mounts(&surroundings.mounts);
     walker.text(text, None, &Setting::default());
     walker.uncalled();
     walker.tail(text);
@@ -116,11 +118,12 @@ pub(crate) fn read(text: &str, surroundings: &Surroundings) -> (Reading, u64) {
     walker.note_emptying();
     walker.note_opened();
     let leaves = walker.left_files();
+    let mounts = walker.changed_mounts(&surroundings.mounts);
     walker.read_written();
     let steps = walker.steps;
     let absences = walker.absences();
     let (wants, lines) = walker.asked_files();
-    (Reading { wants, absences, leaves, ..walker.out.finish(lines) }, steps)
+    (Reading { wants, absences, leaves, mounts, ..walker.out.finish(lines) }, steps)
 }
 
 /// Walks one command line.

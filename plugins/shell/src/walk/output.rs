@@ -170,6 +170,7 @@ impl Output {
             absences: Vec::new(),
             lines,
             leaves: Vec::new(),
+            mounts: Vec::new(),
         }
     }
 

@@ -235,6 +235,7 @@ impl Walker<'_> {
                 self.note_links(name, rest, plan, command, setting);
             }
             "mount" | "bindfs" => self.note_mounts(name, rest, plan, command, setting),
+            "umount" | "fusermount" | "fusermount3" => self.forget_mounts(rest, plan),
             "mkdir" => self.sets_mode(rest, plan, command, setting),
             "setfacl" => self.access_list(rest, plan, command, setting),
             "install" => {

@@ -77,6 +77,7 @@ impl Walker<'_> {
             cwd: self.project.to_owned(),
             home: self.home.to_owned(),
             files: Vec::new(),
+            mounts: Vec::new(),
         };
         let mut apart = Walker::new(&surroundings, WORK);
         let run = RunText {

@@ -240,6 +240,7 @@ fn hostile_code_ends_with_a_bounded_answer() {
                 cwd: "/home/dev/project".to_owned(),
                 home: "/home/dev".to_owned(),
                 files: Vec::new(),
+                mounts: Vec::new(),
             },
         );
         assert!(steps < 10_000_000, "{program} `{name}`: {steps} steps");
@@ -264,6 +265,7 @@ fn a_file_that_runs_itself_on_every_line_ends_with_a_bounded_answer() {
             cwd: "/home/dev/project".to_owned(),
             home: "/home/dev".to_owned(),
             files: Vec::new(),
+            mounts: Vec::new(),
         };
         let (read, steps) = portcullis_shell_reader::read_counted(&text, &surroundings);
         assert!(steps < 16_000_000, "`{line}`: {steps} steps");

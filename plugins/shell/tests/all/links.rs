@@ -289,3 +289,49 @@ fn a_link_to_a_download_is_one() {
         );
     }
 }
+
+/// A mount stays for the command lines after it: it is reported, and taken over.
+#[test]
+fn mounts_last_beyond_their_line() {
+    use portcullis_shell_reader::{Mount, Surroundings, read};
+    let around = |mounts: Vec<Mount>| Surroundings {
+        cwd: "/home/dev/project".to_owned(),
+        home: "/home/dev".to_owned(),
+        files: Vec::new(),
+        mounts,
+    };
+    let mount = |at: &str, to: &str| Mount { at: at.to_owned(), to: to.to_owned() };
+    let makers = [
+        ("mount --bind /srv/data p", mount("/home/dev/project/p", "/srv/data")),
+        ("sudo mount -o bind,ro /srv/data p", mount("/home/dev/project/p", "/srv/data")),
+        ("bindfs -n /srv/data /mnt/p", mount("/mnt/p", "/srv/data")),
+        ("docker run -d --name box -v /srv/data:/x alpine", mount("//box/x", "/srv/data")),
+        (
+            "docker volume create --opt device=/srv/data --opt o=bind vol",
+            mount("//vol=/", "/srv/data"),
+        ),
+    ];
+    for (maker, expected) in &makers {
+        let first = read(maker, &around(Vec::new()));
+        assert_eq!(first.mounts, [expected.clone()], "{maker}");
+        assert!(read(maker, &around(first.mounts)).mounts.is_empty(), "{maker}: nothing is new");
+    }
+    for (at, line, expected) in [
+        (&makers[0].1, "rm -rf p/cache", "delete! /srv/data/cache"),
+        (&makers[0].1, "cd p && cat notes > sub/a", "modify /srv/data/sub/a"),
+        (&makers[2].1, "shred -u /mnt/p/key", "delete /srv/data/key"),
+        (&makers[3].1, "docker exec box rm -rf /x/cache", "delete! /srv/data/cache"),
+        (
+            &makers[4].1,
+            "docker run --rm -v vol:/y alpine rm -rf /y/cache",
+            "delete! /srv/data/cache",
+        ),
+    ] {
+        let found = effects(&read(line, &around(vec![at.clone()])));
+        assert!(found.contains(&expected.to_owned()), "{line}: {found:?}");
+        let without = effects(&read(line, &around(Vec::new())));
+        assert!(!without.contains(&expected.to_owned()), "{line}: {without:?}");
+    }
+    let gone = read("sudo umount p", &around(vec![makers[0].1.clone()]));
+    assert_eq!(gone.mounts, [mount("/home/dev/project/p", "")]);
+}

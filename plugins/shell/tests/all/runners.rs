@@ -66,6 +66,7 @@ fn a_file_in_a_language_that_is_not_read_is_a_gap_unless_git_holds_it() {
             cwd: "/home/dev/project".to_owned(),
             home: "/home/dev".to_owned(),
             files: vec![known],
+            mounts: Vec::new(),
         };
         let committed = read(command, &surroundings);
         assert_eq!(committed.coverage, Coverage::Full, "{command}: {:?}", committed.gaps);

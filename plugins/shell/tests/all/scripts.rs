@@ -35,6 +35,7 @@ pub(crate) fn reading_after(
                 cwd: PROJECT.to_owned(),
                 home: "/home/dev".to_owned(),
                 files: known.clone(),
+                mounts: Vec::new(),
             },
         );
         if reading.wants.is_empty() {
@@ -150,6 +151,7 @@ fn a_file_that_is_run_does_what_its_text_does() {
                     cwd: PROJECT.to_owned(),
                     home: "/home/dev".to_owned(),
                     files: Vec::new(),
+                    mounts: Vec::new(),
                 },
             );
             let run = reading_with(command, &[(file, text(&fill(template, line)))]);
@@ -200,6 +202,7 @@ fn a_harmless_file_says_no_more_than_its_run() {
                     cwd: PROJECT.to_owned(),
                     home: "/home/dev".to_owned(),
                     files: Vec::new(),
+                    mounts: Vec::new(),
                 },
             );
             let run = reading_with(command, &[(file, text(&fill(template, line)))]);

@@ -8,8 +8,10 @@ use portcullis_shell_reader::types as from;
 use portcullis_shell_reader::{Surroundings, read as read_text};
 
 pub(crate) fn read(text: &str) -> to::Reading {
-    let reading =
-        read_text(text, &Surroundings { cwd: CWD.into(), home: HOME.into(), files: Vec::new() });
+    let reading = read_text(
+        text,
+        &Surroundings { cwd: CWD.into(), home: HOME.into(), files: Vec::new(), mounts: Vec::new() },
+    );
     to::Reading {
         commands: reading.commands.into_iter().map(command).collect(),
         effects: reading.effects.into_iter().map(effect).collect(),
