@@ -455,21 +455,26 @@ fn mounted() -> Result<()> {
             ),
             (person.as_str(), calls.bash("u3", "cat p/.ssh/id_rsa")),
             ("/etc", calls.before("u4", "Write", write)),
-            ("/etc", calls.bash("u5", "rm -rf p/ssl")),
+            ("/opt/other", calls.bash("u5", "rm -rf p/cache")),
             ("/opt/other", calls.bash("u6", "cd p && rm -rf ./*")),
         ]
     };
-    let mut wrong = Vec::new();
+    let (mut wrong, mut made) = (Vec::new(), 0);
     for (at, maker) in makers.iter().enumerate() {
         for number in 0..uses(&site.calls("none")).len() {
             let session = format!("mount{at}-{number}");
             let calls = site.calls(&session);
             let (to, event) = uses(&calls).swap_remove(number);
             let mount = maker.replace("{to}", to);
-            site.hook(&calls.bash("m", &mount))?;
+            // One that is refused is never made.
+            let refused = matches!(
+                site.hook(&calls.bash("m", &mount))?.answer,
+                Answer::Refused | Answer::Stopped
+            );
+            made += usize::from(!refused);
             site.hook(&calls.bash_done("m", &mount, ""))?;
             let reply = site.hook(&event)?;
-            if matches!(reply.answer, Answer::Quiet) {
+            if !refused && matches!(reply.answer, Answer::Quiet) {
                 wrong.push(format!("`{mount}`, then {}: {reply:?}", event["tool_input"]));
             }
             // The project's own folder at a second place is the project's own.
@@ -484,5 +489,6 @@ fn mounted() -> Result<()> {
         }
     }
     ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
+    ensure!(made >= 10, "{made} mounts are made");
     Ok(())
 }

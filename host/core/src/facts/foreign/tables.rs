@@ -76,17 +76,8 @@ pub(super) const PATHS: &[&str] = &[
     "uris",
 ];
 /// Names of parameters that hold text for people, without signs between words.
-pub(super) const PROSE: &[&str] = &[
-    "body",
-    "comment",
-    "commitmessage",
-    "description",
-    "message",
-    "notes",
-    "subject",
-    "summary",
-    "title",
-];
+pub(super) const PROSE: &[&str] =
+    &["body", "comment", "commitmessage", "description", "notes", "subject", "summary", "title"];
 /// Names of parameters that hold statements for a database, without signs between words.
 pub(super) const SQL: &[&str] = &[
     "cql",
