@@ -179,7 +179,7 @@ fn value(key: &ConfigKey) -> Json {
             json!({
                 "type": "array",
                 "maxItems": MOST_PATTERNS,
-                "items": { "type": "string", "format": "regex", "minLength": 1, "maxLength": 256 },
+                "items": { "type": "string", "minLength": 1, "maxLength": 256 },
             })
         }
         ValueKind::Variables => {

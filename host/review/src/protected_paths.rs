@@ -424,7 +424,7 @@ mod tests {
         }
         let secret: Vec<&str> =
             list.iter().filter(|entry| entry.secret).map(|entry| &*entry.what).collect();
-        assert_eq!(secret, [KEY]);
+        assert_eq!(secret, [KEY, CREDENTIALS]);
         assert_eq!(list.iter().filter(|entry| entry.program).count(), 1);
         for beside in [second_program(), small_hook()] {
             let beside = beside.unwrap().display().to_string();

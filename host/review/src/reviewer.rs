@@ -283,8 +283,10 @@ impl Reviewer {
         let EventKind::BeforeTool(call) = &event.kind else { return };
         let clients = self.config.policy.clients;
         if let Some(text) = facts::command_line(call, &event.client, clients) {
-            let files = state.session.files.known_files();
-            self.plugins.read_ahead(text, &ShellPlace { cwd: &event.cwd, home, files: &files });
+            let (files, mounts) =
+                (state.session.files.known_files(), state.session.mounts.list_mounts());
+            let place = ShellPlace { cwd: &event.cwd, home, files: &files, mounts: &mounts };
+            self.plugins.read_ahead(text, &place);
         }
     }
 }

@@ -39,6 +39,7 @@ fn broken(schema: &Json, keyword: &str, said: &Json, value: &Json, at: &str) -> 
         "maximum" => !value.is_number() || number(value) <= number(said),
         "minLength" => value.as_str().is_none_or(|text| text.chars().count() as u64 >= count()),
         "minItems" => value.as_array().is_none_or(|items| items.len() as u64 >= count()),
+        "maxLength" => value.as_str().is_none_or(|text| text.len() as u64 <= count()),
         "maxItems" => value.as_array().is_none_or(|items| items.len() as u64 <= count()),
         "pattern" => value.as_str().is_none_or(|text| matches(said, text)),
         "required" => list().iter().all(|name| value.get(name.as_str().unwrap()).is_some()),

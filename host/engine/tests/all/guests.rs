@@ -126,7 +126,7 @@ pub(crate) fn builtin_entry(name: &'static str, kind: Kind, bytes: Vec<u8>) -> P
 pub(crate) fn reader() -> PluginSpec {
     let wat = format!(
         r#"(module
-            (func (export "portcullis:shell/reader@0.1.0#read") (param i32 i32 i32 i32 i32 i32 i32 i32) (result i32) (i32.const 1024))
+            (func (export "portcullis:shell/reader@0.1.0#read") (param i32 i32 i32 i32 i32 i32 i32 i32 i32 i32) (result i32) (i32.const 1024))
             {ALLOCATOR})"#
     );
     PluginSpec {
