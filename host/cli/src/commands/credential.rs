@@ -83,7 +83,7 @@ pub struct Set {
     #[command(flatten)]
     print: Print,
     /// A command that prints the value, run at each use without a shell
-    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["place", "stdin"])]
+    #[arg(last = true, value_name = "PROGRAM", conflicts_with_all = ["place", "stdin"])]
     command: Vec<String>,
 }
 

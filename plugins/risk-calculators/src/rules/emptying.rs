@@ -41,6 +41,6 @@ fn asks_for(name: &str, context: &Context) -> bool {
     context.goals.iter().any(|goal| {
         let text = goal.text.to_ascii_lowercase();
         let says = |word: &&str| text.split(|c: char| !c.is_alphanumeric()).any(|it| it == *word);
-        !name.is_empty() && goal.text.contains(name) && ASKED.iter().any(|word| says(&word))
+        !name.is_empty() && goal.text.contains(name) && ASKED.iter().any(says)
     })
 }

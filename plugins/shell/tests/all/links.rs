@@ -313,7 +313,7 @@ fn mounts_last_beyond_their_line() {
     ];
     for (maker, expected) in &makers {
         let first = read(maker, &around(Vec::new()));
-        assert_eq!(first.mounts, [expected.clone()], "{maker}");
+        assert_eq!(first.mounts, std::slice::from_ref(expected), "{maker}");
         assert!(read(maker, &around(first.mounts)).mounts.is_empty(), "{maker}: nothing is new");
     }
     for (at, line, expected) in [

@@ -62,10 +62,10 @@ impl Reader<'_, '_, '_, '_> {
         self.controlled(name, call, server, parameters, meaning);
         let may_deploy =
             matches!(meaning, VerbMeaning::Publishes | VerbMeaning::Stops | VerbMeaning::Unknown);
-        if may_deploy && deploys(name) {
-            if name.says(&["prod", "production"]) || is_in_production(parameters, STAGES) {
-                self.form("to-production", "changes what runs in production", 200);
-            }
+        let is_production =
+            name.says(&["prod", "production"]) || is_in_production(parameters, STAGES);
+        if may_deploy && deploys(name) && is_production {
+            self.form("to-production", "changes what runs in production", 200);
         }
         if meaning != VerbMeaning::Looks && opens(call) {
             self.form("open-to-all", "opens something on a service to everybody", 200);

@@ -221,11 +221,11 @@ fn is_identifier(text: &str, at: usize, number: &str) -> bool {
     if !(9..=15).contains(&digits.len()) || !vary(&digits) {
         return false;
     }
-    let has_form = |form: &&str| has_form(number, form);
+    let has_form = |form: &str| has_form(number, form);
     NUMBERS.iter().any(|rule| {
-        let is_own = rule.own_forms.iter().any(|form| has_form(&form));
+        let is_own = rule.own_forms.iter().any(|form| has_form(form));
         let is_known = is_own
-            || (rule.labelled_forms.iter().any(|form| has_form(&form))
+            || (rule.labelled_forms.iter().any(|form| has_form(form))
                 && is_labelled(text, at, rule.labels));
         is_known && (rule.check)(&digits)
     })

@@ -436,8 +436,7 @@ fn number_first(words: &[(Word<'_>, &str)], index: usize) -> Option<Range<usize>
         let end = street_name(following.get(1..)?)?;
         return Some(number.start..end);
     }
-    let mut named = 0;
-    for (word, gap) in following.iter().take(MOST_STREET) {
+    for (named, (word, gap)) in following.iter().take(MOST_STREET).enumerate() {
         let is_street = STREETS.contains(&word.lower().as_str());
         let begins = word.text.starts_with(char::is_uppercase);
         if *gap == " " && named > 0 && is_street && begins {
@@ -446,7 +445,6 @@ fn number_first(words: &[(Word<'_>, &str)], index: usize) -> Option<Range<usize>
         if *gap != " " || !(word.is_name() || is_ordinal(word.text)) {
             return None;
         }
-        named += 1;
     }
     None
 }
