@@ -40,7 +40,7 @@ echo 'create table users (id int);' >project/migrations/0001.sql
 cat >change.json <<END
 {"session_id": "s", "cwd": "$PWD/project", "permission_mode": "default", "hook_event_name": "PreToolUse",
  "tool_name": "Write", "tool_use_id": "call_1",
- "tool_input": {"file_path": "$PWD/project/migrations/0001.sql", "content": "drop table users;"}}
+ "tool_input": {"file_path": "$PWD/project/migrations/0001.sql", "content": "create table users (id bigint);"}}
 END
 umask 077
 echo 'seven quiet otters' >passphrase
