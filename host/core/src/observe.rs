@@ -94,6 +94,20 @@ pub struct Observed {
     pub size: Option<u64>,
 }
 
+impl Observed {
+    /// The observation of a path about which nothing is known.
+    pub const UNKNOWN: Self = Self {
+        entry: Entry::Unknown,
+        real: None,
+        git: GitState::Unknown,
+        restorable: false,
+        leads: None,
+        contents: None,
+        holds: None,
+        size: None,
+    };
+}
+
 /// The place that a path leads to if each `..` is followed as the system does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -169,7 +183,7 @@ const MOST_DOTTED: usize = 16;
 pub(crate) fn add_mounts(action: &Action, observations: &mut Observations, mounts: &MountLedger) {
     for path in &action.facts.paths {
         let Some(behind) = mounts.place_behind(&path.text) else { continue };
-        let seen = observations.entry(key(&path.text, path.glob)).or_insert(UNKNOWN);
+        let seen = observations.entry(key(&path.text, path.glob)).or_insert(Observed::UNKNOWN);
         seen.real.get_or_insert(behind);
     }
 }
@@ -179,18 +193,6 @@ pub(crate) fn add_mounts(action: &Action, observations: &mut Observations, mount
 pub(crate) fn pardon_own(action: &mut Action, own: &str) {
     emptied::pardon_own(action, own);
 }
-
-/// The observation of a path about which nothing is known.
-const UNKNOWN: Observed = Observed {
-    entry: Entry::Unknown,
-    real: None,
-    git: GitState::Unknown,
-    restorable: false,
-    leads: None,
-    contents: None,
-    holds: None,
-    size: None,
-};
 
 /// Applies the answers: fills in the paths, judges links by their targets, and distinguishes
 /// creating a file from changing one.

@@ -86,25 +86,13 @@ struct WorkspaceContext<'g> {
     folders: FolderLocations,
 }
 
-/// The observation of a path about which nothing is known.
-const UNKNOWN: Observed = Observed {
-    entry: Entry::Unknown,
-    real: None,
-    git: GitState::Unknown,
-    restorable: false,
-    leads: None,
-    contents: None,
-    holds: None,
-    size: None,
-};
-
 fn look(query: &Query, around: &mut WorkspaceContext<'_>) -> Observed {
     let leads = climb::resolve_climb(&query.path);
     let path = match &leads {
         None => query.path.as_str(),
         Some(ClimbTarget::To(path)) => path,
         Some(ClimbTarget::Missing(_)) => &facts::collapse_path(&query.path),
-        Some(ClimbTarget::Unknown) => return Observed { leads, ..UNKNOWN },
+        Some(ClimbTarget::Unknown) => return Observed { leads, ..Observed::UNKNOWN },
     };
     let found = if query.glob {
         look_at_matches(path, query, around)
@@ -129,7 +117,7 @@ fn look_at(path: &Path, query: &Query, around: &mut WorkspaceContext<'_>) -> Obs
         .or_else(|| around.aliases.of(path))
         .or(real);
     let entry = entry(path);
-    let mut observed = Observed { entry, ..UNKNOWN };
+    let mut observed = Observed { entry, ..Observed::UNKNOWN };
     let there = matches!(entry, Entry::File | Entry::Folder);
     if query.leaves.is_some() && matches!(entry, Entry::File | Entry::Link) {
         let found = fs::metadata(path).ok().filter(fs::Metadata::is_file);
@@ -194,14 +182,14 @@ fn is_plain(path: &Path, most: u64) -> bool {
 /// itself contain glob characters.
 fn look_at_matches(pattern: &str, query: &Query, around: &mut WorkspaceContext<'_>) -> Observed {
     if !query.removes && !query.changes {
-        return UNKNOWN;
+        return Observed::UNKNOWN;
     }
-    let Some(found) = globs::matches(pattern) else { return UNKNOWN };
+    let Some(found) = globs::matches(pattern) else { return Observed::UNKNOWN };
     if found.is_empty() {
-        return Observed { entry: Entry::Absent, ..UNKNOWN };
+        return Observed { entry: Entry::Absent, ..Observed::UNKNOWN };
     }
     if found.len() > MOST_MATCHES {
-        return UNKNOWN;
+        return Observed::UNKNOWN;
     }
     if !query.removes {
         let led = found.iter().find_map(|path| {
@@ -210,13 +198,13 @@ fn look_at_matches(pattern: &str, query: &Query, around: &mut WorkspaceContext<'
                 real.filter(|real| real != path && around.aliases.guards(real))
             })
         });
-        return Observed { real: led.map(|real| real.display().to_string()), ..UNKNOWN };
+        return Observed { real: led.map(|real| real.display().to_string()), ..Observed::UNKNOWN };
     }
     let restorable = found.iter().all(|path| {
         let observed = look_at(path, query, around);
         observed.restorable && observed.real.is_none()
     });
-    Observed { restorable, ..UNKNOWN }
+    Observed { restorable, ..Observed::UNKNOWN }
 }
 
 fn entry(path: &Path) -> Entry {

@@ -4,8 +4,7 @@
 use portcullis_agents::HookOutput;
 use portcullis_agents::claude::wire as claude;
 use portcullis_core::action::{
-    Action, Command, Context, Coverage, Effect, EffectKind, Entry, GitState, History, Origin,
-    Reading, Word,
+    Action, Command, Context, Coverage, Effect, EffectKind, Entry, History, Origin, Reading, Word,
 };
 use portcullis_core::event::{Event, Reply};
 use portcullis_core::exceptions::Exception;
@@ -577,16 +576,7 @@ pub(crate) fn usual_response(name: &str, issue: &Issue) -> Response {
 
 /// Returns the observed state of a path with this entry.
 pub(crate) fn seen(entry: Entry) -> Observed {
-    Observed {
-        entry,
-        real: None,
-        git: GitState::Unknown,
-        restorable: false,
-        leads: None,
-        contents: None,
-        holds: None,
-        size: None,
-    }
+    Observed { entry, ..Observed::UNKNOWN }
 }
 
 /// Makes up a token, so that scanners of this repository do not mistake it for a real one.

@@ -4,7 +4,6 @@
 //! folder that nobody described has the manifest that the project has, and a manifest that git
 //! holds has its lock file in git too.
 
-use super::UNKNOWN;
 use super::regenerated::{is_ignored_for_good_among, is_recreated_among};
 use glob::{MatchOptions, Pattern};
 use portcullis_core::action::{Entry, GitState};
@@ -76,7 +75,7 @@ impl DescribedDisk {
             return Some(Observed {
                 entry: Entry::File,
                 contents: Some(contents_of(text)),
-                ..UNKNOWN
+                ..Observed::UNKNOWN
             });
         }
         if query.glob {
@@ -90,7 +89,7 @@ impl DescribedDisk {
                 // More may match than is described.
                 false => !self.is_whole(&path) && found.iter().all(|path| self.state(path).1),
             };
-            return Some(Observed { restorable, ..UNKNOWN });
+            return Some(Observed { restorable, ..Observed::UNKNOWN });
         }
         let below = format!("{path}/");
         let is_folder = self.files.get(&path).is_some_and(|file| file.folder)
@@ -109,7 +108,7 @@ impl DescribedDisk {
         let text = self.files.get(&path).and_then(|file| file.text.as_ref());
         let size = text.filter(|_| query.leaves.is_some());
         let size = size.and_then(|text| u64::try_from(text.len()).ok());
-        Some(Observed { entry, git, restorable: restorable && removes, size, ..UNKNOWN })
+        Some(Observed { entry, git, restorable: restorable && removes, size, ..Observed::UNKNOWN })
     }
 
     /// Returns the state of a path, which is that of its worst file, and true if all of it could be

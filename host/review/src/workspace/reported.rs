@@ -1,7 +1,6 @@
 //! The disk of a recording, as far as it is known: the files that its own calls made, and folders
 //! that only tools make. Everything else is unknown, not absent.
 
-use super::UNKNOWN;
 use super::regenerated::is_recreated_among;
 use portcullis_core::action::Entry;
 use portcullis_core::facts::collapse_path;
@@ -39,14 +38,14 @@ impl ReportedDisk {
     fn look(&self, query: &Query) -> Option<Observed> {
         let path = collapse_path(&query.path);
         if self.making.as_ref() == Some(&path) {
-            return Some(Observed { entry: Entry::Absent, ..UNKNOWN });
+            return Some(Observed { entry: Entry::Absent, ..Observed::UNKNOWN });
         }
         if self.made.contains(&path) {
-            return Some(Observed { entry: Entry::File, ..UNKNOWN });
+            return Some(Observed { entry: Entry::File, ..Observed::UNKNOWN });
         }
         let exists = |path: &Path| path.to_str().is_some_and(|path| self.made.contains(path));
         let recreated = query.removes && is_recreated_among(Path::new(&path), &exists);
-        recreated.then_some(Observed { restorable: true, ..UNKNOWN })
+        recreated.then_some(Observed { restorable: true, ..Observed::UNKNOWN })
     }
 }
 

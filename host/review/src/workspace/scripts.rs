@@ -1,6 +1,6 @@
 //! Reads the text of a file that an action runs.
 
-use super::{UNKNOWN, entry};
+use super::entry;
 use portcullis_core::observe::Observed;
 use portcullis_core::run_files::{FileContents, MOST_FILE_TEXT};
 use portcullis_fs::{Links, ReadError, open_file};
@@ -25,7 +25,7 @@ pub(super) fn read_script(path: &Path) -> Observed {
         Err(ReadError::NotAFile) => FileContents::Unreadable("is not a file".to_owned()),
         Err(_) => FileContents::Unreadable("cannot be read".to_owned()),
     };
-    Observed { entry: entry(path), contents: Some(contents), ..UNKNOWN }
+    Observed { entry: entry(path), contents: Some(contents), ..Observed::UNKNOWN }
 }
 
 fn contents(file: &File, length: u64) -> std::io::Result<FileContents> {

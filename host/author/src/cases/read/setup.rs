@@ -3,7 +3,7 @@
 use super::super::CaseSetup;
 use super::Reader;
 use portcullis_config::parse::read_settings;
-use portcullis_core::action::{Entry, GitState};
+use portcullis_core::action::Entry;
 use portcullis_core::observe::Observed;
 use portcullis_engine::{Kind, Setting};
 use portcullis_review::isolated::PROJECT;
@@ -70,14 +70,5 @@ fn observed(named: &str, there: bool) -> Observed {
         (true, true) => Entry::Folder,
         (true, false) => Entry::File,
     };
-    Observed {
-        entry,
-        real: None,
-        git: GitState::Unknown,
-        restorable: false,
-        leads: None,
-        contents: None,
-        holds: None,
-        size: None,
-    }
+    Observed { entry, ..Observed::UNKNOWN }
 }
