@@ -2,7 +2,7 @@
 //! trigger is checked.
 
 use super::patterns::compile_pattern;
-use super::personal::{PersonalKinds, find_personal};
+use super::personal::{FindPersonal, list_detectors};
 use super::policy::MaskPolicy;
 use super::secret::{Secret, SecretKind};
 use super::triggers::Triggers;
@@ -93,14 +93,16 @@ const fn texts() -> [&'static str; TRIGGERS.len()] {
 
 /// Finds secrets in text.
 pub(super) struct Detector {
-    personal: PersonalKinds,
+    finds_email: bool,
+    personal: Vec<FindPersonal>,
     patterns: Vec<Regex>,
 }
 
 impl Detector {
     pub(super) fn new(policy: &MaskPolicy) -> Self {
         Self {
-            personal: PersonalKinds::new(&policy.kinds),
+            finds_email: policy.kinds.contains(&SecretKind::Email),
+            personal: list_detectors(&policy.kinds),
             // The configuration was checked, so each of them is one.
             patterns: policy
                 .patterns
@@ -118,7 +120,7 @@ impl Detector {
                 found.extend(self.check(text, range, trigger, *check, &mut runs));
             }
         }
-        find_personal(text, self.personal, &mut found);
+        self.personal.iter().for_each(|find| find(text, &mut found));
         for pattern in &self.patterns {
             let matches = pattern.find_iter(text).map(|found| found.range());
             let values = matches.filter(|range| !range.is_empty());
@@ -142,7 +144,7 @@ impl Detector {
             Check::Name => named_value(text, hit, runs),
             Check::Header => header(text, hit),
             Check::UserInfo => user_info(text, hit),
-            Check::Email => self.personal.email.then(|| email(text, hit)).flatten(),
+            Check::Email => self.finds_email.then(|| email(text, hit)).flatten(),
         }
     }
 }

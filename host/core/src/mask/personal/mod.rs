@@ -20,61 +20,22 @@ mod people;
 
 use super::secret::{Secret, SecretKind};
 
-/// The kinds of personal data that are looked for.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct PersonalKinds {
-    pub(super) email: bool,
-    card: bool,
-    phone: bool,
-    iban: bool,
-    national_id: bool,
-    ip_address: bool,
-    mac_address: bool,
-    name: bool,
-    postal_address: bool,
-}
+/// Adds what it finds in a text.
+pub(super) type FindPersonal = fn(&str, &mut Vec<Secret>);
 
-impl PersonalKinds {
-    pub(super) fn new(kinds: &[SecretKind]) -> Self {
-        let has = |kind| kinds.contains(&kind);
-        Self {
-            email: has(SecretKind::Email),
-            card: has(SecretKind::PaymentCard),
-            phone: has(SecretKind::Phone),
-            iban: has(SecretKind::Iban),
-            national_id: has(SecretKind::NationalId),
-            ip_address: has(SecretKind::IpAddress),
-            mac_address: has(SecretKind::MacAddress),
-            name: has(SecretKind::PersonName),
-            postal_address: has(SecretKind::PostalAddress),
-        }
-    }
-}
+/// The detectors by kind. Mail addresses have a trigger, as secrets do.
+const DETECTORS: &[(SecretKind, FindPersonal)] = &[
+    (SecretKind::PaymentCard, |text, found| found.extend(numbers::find_cards(text))),
+    (SecretKind::Phone, |text, found| found.extend(numbers::find_phones(text))),
+    (SecretKind::Iban, |text, found| found.extend(bank::find_ibans(text))),
+    (SecretKind::NationalId, |text, found| found.extend(national::find_identifiers(text))),
+    (SecretKind::IpAddress, |text, found| found.extend(network::find_ip_addresses(text))),
+    (SecretKind::MacAddress, |text, found| found.extend(network::find_mac_addresses(text))),
+    (SecretKind::PersonName, |text, found| found.extend(people::find_names(text))),
+    (SecretKind::PostalAddress, |text, found| found.extend(people::find_addresses(text))),
+];
 
-/// Adds the personal data in a text to what was found, but for mail addresses.
-pub(super) fn find_personal(text: &str, kinds: PersonalKinds, found: &mut Vec<Secret>) {
-    if kinds.card {
-        found.extend(numbers::find_cards(text));
-    }
-    if kinds.phone {
-        found.extend(numbers::find_phones(text));
-    }
-    if kinds.iban {
-        found.extend(bank::find_ibans(text));
-    }
-    if kinds.national_id {
-        found.extend(national::find_identifiers(text));
-    }
-    if kinds.ip_address {
-        found.extend(network::find_ip_addresses(text));
-    }
-    if kinds.mac_address {
-        found.extend(network::find_mac_addresses(text));
-    }
-    if kinds.name {
-        found.extend(people::find_names(text));
-    }
-    if kinds.postal_address {
-        found.extend(people::find_addresses(text));
-    }
+/// Returns the detectors of these kinds.
+pub(super) fn list_detectors(kinds: &[SecretKind]) -> Vec<FindPersonal> {
+    DETECTORS.iter().filter(|(kind, _)| kinds.contains(kind)).map(|(_, find)| *find).collect()
 }
