@@ -98,14 +98,16 @@ impl UseLog {
         Ok(true)
     }
 
-    /// Returns the last uses of a credential, by purpose.
+    /// Returns the last uses of each credential, by purpose.
     #[must_use]
-    pub fn list_uses(&self, credential: &str) -> BTreeMap<String, LastUse> {
-        let uses = self.0.read_content::<Uses>().ok().flatten().unwrap_or_default().uses;
-        let of_it = uses.into_iter().filter_map(|(key, last)| {
-            let (name, purpose) = key.split_once('\n')?;
-            (name == credential).then(|| (purpose.to_owned(), last))
-        });
-        of_it.collect()
+    pub fn list_uses(&self) -> BTreeMap<String, BTreeMap<String, LastUse>> {
+        let mut listed = BTreeMap::<String, BTreeMap<String, LastUse>>::new();
+        for (key, last) in self.0.read_content::<Uses>().ok().flatten().unwrap_or_default().uses {
+            if let Some((credential, purpose)) = key.split_once('\n') {
+                let of_it = listed.entry(credential.to_owned()).or_default();
+                of_it.insert(purpose.to_owned(), last);
+            }
+        }
+        listed
     }
 }

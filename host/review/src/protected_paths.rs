@@ -367,7 +367,7 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
-    fn places(root: &Path) -> Paths {
+    pub(super) fn places(root: &Path) -> Paths {
         Paths {
             person: root.join("home").display().to_string(),
             config: root.join("home/.config/portcullis"),

@@ -135,22 +135,25 @@ impl Site {
         record_action(&self.places, &self.home, act, what, now_ms())
     }
 
-    /// Returns the settings that name a credential, such as `exports.siem.token`.
-    fn find_users(&self, name: &CredentialName) -> Result<Vec<String>> {
-        let config = Config::load(&self.places, Some(&self.home))?;
-        let tables = [("exports", &config.exports), ("notifications.channels", &config.channels)];
-        let mut users = Vec::new();
-        for (kind, tables) in tables {
-            for (table, keys) in tables {
-                for (key, value) in keys {
-                    if *value == SettingValue::Text(format!("credential:{name}")) {
-                        users.push(format!("{kind}.{table}.{key}"));
-                    }
+    fn config(&self) -> Result<Config> {
+        Ok(Config::load(&self.places, Some(&self.home))?)
+    }
+}
+
+/// Returns the settings that name a credential, such as `exports.siem.token`.
+fn find_users(config: &Config, name: &CredentialName) -> Vec<String> {
+    let tables = [("exports", &config.exports), ("notifications.channels", &config.channels)];
+    let mut users = Vec::new();
+    for (kind, tables) in tables {
+        for (table, keys) in tables {
+            for (key, value) in keys {
+                if *value == SettingValue::Text(format!("credential:{name}")) {
+                    users.push(format!("{kind}.{table}.{key}"));
                 }
             }
         }
-        Ok(users)
     }
+    users
 }
 
 fn refused(failure: CredentialFailure) -> Error {
@@ -223,7 +226,7 @@ fn rotate(site: &Site, arguments: &Rotate) -> Result<CommandExit> {
 fn remove(site: &Site, name: &str, force: bool, as_json: bool) -> Result<CommandExit> {
     interactive::refuse_agents()?;
     let name = parse_name(name)?;
-    let users = site.find_users(&name)?;
+    let users = find_users(&site.config()?, &name);
     if !users.is_empty() && !force {
         return Err(Error::refused(format!("`{name}` is in use: {}", users.join(", ")))
             .with_hint("change the configuration first, or remove it with `--force`"));
@@ -274,10 +277,12 @@ fn check(site: &Site, name: Option<&str>, as_json: bool) -> Result<CommandExit> 
 fn list(site: &Site, as_json: bool) -> Result<CommandExit> {
     let now = now_ms();
     let entries = site.store.list_entries().map_err(refused)?;
+    let config = site.config()?;
+    let all_uses = site.store.use_log().list_uses();
     let mut all = Vec::new();
     for (name, entry) in &entries {
-        let users = site.find_users(name)?;
-        let uses = site.store.use_log().list_uses(&format!("credential:{name}"));
+        let users = find_users(&config, name);
+        let uses = all_uses.get(&format!("credential:{name}")).cloned().unwrap_or_default();
         if as_json {
             all.push(entry_json(name, entry, &users, &uses, now));
         } else {

@@ -27,13 +27,14 @@ pub(super) fn check(home: &Home, config: Option<&Config>, now: u64) -> Vec<Healt
     if entries.is_empty() {
         return Vec::new();
     }
+    let uses = store.use_log().list_uses();
     let mut findings = Vec::new();
     for (name, entry) in &entries {
         findings.extend(expiry(name, entry, now));
-        for (purpose, last) in store.use_log().list_uses(&format!("credential:{name}")) {
+        for (purpose, last) in uses.get(&format!("credential:{name}")).into_iter().flatten() {
             let is_old = now.saturating_sub(last.recorded) > RECENT;
-            if !is_old && is_configured(config, &purpose) {
-                findings.extend(failed_use(name, &purpose, last.outcome));
+            if !is_old && is_configured(config, purpose) {
+                findings.extend(failed_use(name, purpose, last.outcome));
             }
         }
     }

@@ -57,23 +57,12 @@ fn is_located(located: &[(PathBuf, Location)]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::list_protected;
+    use super::super::tests::places;
     use super::*;
     use portcullis_agents::HookEnvironment;
     use std::fs;
     use std::os::unix::fs::symlink;
     use std::path::Path;
-
-    fn places(root: &Path) -> Paths {
-        Paths {
-            person: root.join("home").display().to_string(),
-            config: root.join("home/.config/portcullis"),
-            state: root.join("home/.local/state/portcullis"),
-            managed: root.join("etc/portcullis/config.toml"),
-            project: Some(root.join("home/shop")),
-            environment: HookEnvironment::of_process(),
-            handed: None,
-        }
-    }
 
     type Change = fn(&Path, &mut Paths, &mut Config, &mut String);
 
