@@ -34,7 +34,7 @@ struct ConfigBasis {
     managed: PathBuf,
     project: Option<PathBuf>,
     real_project: Option<PathBuf>,
-    /// Which user may write a file, and who hands it over, differs behind a boundary.
+    /// True if a hook hands the files over, as behind a boundary: other users may write them then.
     is_handed: bool,
     texts: Vec<(Layer, Option<String>)>,
     orders: Option<(String, PathBuf)>,

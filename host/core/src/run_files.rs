@@ -123,7 +123,7 @@ pub struct ShellPlace<'a> {
     pub home: &'a str,
     /// The files that are known, each once.
     pub files: &'a [KnownFile],
-    /// What earlier steps mounted, each place once.
+    /// The mounts of earlier steps, each place once.
     pub mounts: &'a [Mount],
 }
 
@@ -147,7 +147,7 @@ pub struct FileReading {
     pub lines: Vec<RunLine>,
     /// The files whose provenance the command line changes.
     pub leaves: Vec<LeftFile>,
-    /// What the command line mounts and unmounts.
+    /// The mounts that the command line makes and removes.
     #[serde(default)]
     pub mounts: Vec<Mount>,
 }
@@ -232,7 +232,7 @@ impl FileLedger {
     }
 }
 
-/// What a session mounted, the newest last. A mount does not show on the disk as a link does. Once
+/// The mounts of a session, the newest last. A mount does not show on the disk as a link does. Once
 /// there are too many, the oldest is forgotten.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MountLedger(VecDeque<Mount>);

@@ -8,6 +8,7 @@ pub mod checks;
 pub mod choice;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod harness;
+pub mod masked;
 pub mod place;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod sample;

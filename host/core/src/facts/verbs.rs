@@ -95,7 +95,7 @@ const COINS: &[&str] = &[
     "usdt",
 ];
 const GRANTS: &[&str] = &["grant", "invite"];
-/// What others get as soon as it is pushed.
+/// Things that others get as soon as they are pushed.
 const ARTIFACTS: &[&str] =
     &["artifact", "artifacts", "chart", "image", "images", "package", "packages"];
 /// Verbs that take something away from those who use it.

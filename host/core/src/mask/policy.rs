@@ -1,4 +1,4 @@
-//! What is masked besides secrets.
+//! The values that are masked besides secrets.
 
 use super::secret::SecretKind;
 

@@ -1,8 +1,8 @@
 //! Files of which a file tool leaves nothing, or next to nothing: what they held is gone, though
 //! the files remain.
 //!
-//! Whether that matters depends on what is there now, which only the workspace knows: the query
-//! carries what the call leaves, the answer what the file holds.
+//! It matters only if the file holds something now, which only the workspace knows: the query carries
+//! the bytes that the call leaves, the answer those that the file has.
 
 use super::{Observations, key};
 use crate::action::{
@@ -84,7 +84,7 @@ pub(super) fn note_emptied(action: &mut Action, observations: &Observations) {
             (Entry::Unknown, _) => left == 0 && (path.scope == Scope::Outside || is_record(path)),
             _ => false,
         };
-        // What git holds as it is may become as short as one likes.
+        // Git can restore the text, so a short one loses nothing.
         let kept = left > 0 && path.restorable;
         (loses && !kept).then(|| Form {
             id: if left == 0 { EMPTIED } else { SHORTENED }.to_owned(),

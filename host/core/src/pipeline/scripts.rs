@@ -33,7 +33,7 @@ const SHOWN: usize = 120;
 #[derive(Default)]
 pub(super) struct ScriptFiles {
     known: Vec<KnownFile>,
-    /// What earlier steps mounted.
+    /// The mounts of earlier steps.
     mounts: Vec<Mount>,
     /// The answers of the workspace.
     pub observed: Observations,

@@ -1,24 +1,10 @@
 //! The data that an action sends, its destination, and the masked values in it.
 
 use super::config::Config;
+use portcullis_builtin_shared::masked::{PLACEHOLDER, is_common, is_personal};
 use portcullis_builtin_shared::place;
 use portcullis_plugin::types::{Action, Command, Context, Effect, EffectKind, Operation};
 
-/// The prefix of a masked value.
-const PLACEHOLDER: &str = "<secret:";
-/// Masked values that are personal, not secret.
-const PERSONAL: &[&str] = &[
-    "email",
-    "iban",
-    "ip-address",
-    "mac-address",
-    "national-id",
-    "person-name",
-    "phone",
-    "postal-address",
-];
-/// Kinds that are common in sample data and tests.
-const COMMON: &[&str] = &["password", "payment-card"];
 /// The maximum number of placeholders of one text that are looked at.
 const MOST: usize = 256;
 /// The maximum number of commands that feed one another.
@@ -130,13 +116,13 @@ pub(super) fn masked(text: &str) -> Vec<Masked> {
             continue;
         };
         let Ok(number) = u32::from_str_radix(digits, 16) else { continue };
-        if !PERSONAL.contains(&kind) {
+        if !is_personal(kind) {
             let before = text.get(..at).unwrap_or_default();
             let shown = [PLACEHOLDER, inner, ">"].concat();
             found.push(Masked {
                 number,
                 text: shown,
-                common: COMMON.contains(&kind),
+                common: is_common(kind),
                 signs_in: signs_in(before, after),
             });
         }

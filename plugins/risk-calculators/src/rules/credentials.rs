@@ -7,6 +7,7 @@
 use super::config::{CREDENTIALS, Config, WRITTEN};
 use super::showing::showing;
 use super::system;
+use portcullis_builtin_shared::masked::{PLACEHOLDER, is_common, is_personal};
 use portcullis_builtin_shared::place;
 use portcullis_builtin_shared::text::{evidence, listed};
 use portcullis_plugin::risk_calculator::Ruling;
@@ -20,7 +21,7 @@ pub(super) fn written(action: &Action, _: &Context, _: &Config) -> Option<Ruling
     let new =
         text.split(PLACEHOLDER).skip(1).filter_map(|rest| rest.split('>').next()).find(|id| {
             let kind = id.split(':').next().unwrap_or_default();
-            !COMMON.contains(&kind) && !before.contains(*id)
+            !is_personal(kind) && !is_common(kind) && !before.contains(*id)
         })?;
     let kind = new.split(':').next().unwrap_or_default();
     let reason =
@@ -29,22 +30,6 @@ pub(super) fn written(action: &Action, _: &Context, _: &Config) -> Option<Ruling
         .instead("leave the secret where it is kept, and let the program read it from there");
     Some(ruling.because(evidence("path", &file.path, None)))
 }
-
-/// The prefix of a masked value.
-const PLACEHOLDER: &str = "<secret:";
-/// Kinds that are common in sample data and tests, and personal data, which is no secret.
-const COMMON: &[&str] = &[
-    "email",
-    "iban",
-    "ip-address",
-    "mac-address",
-    "national-id",
-    "password",
-    "payment-card",
-    "person-name",
-    "phone",
-    "postal-address",
-];
 
 /// Files in which browsers, keyrings, password managers and the system keep credentials.
 const KEPT: &[&str] = &[

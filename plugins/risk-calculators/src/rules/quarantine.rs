@@ -11,6 +11,7 @@
 
 use super::config::Config;
 use super::rewriting;
+use portcullis_builtin_shared::masked::PLACEHOLDER;
 use portcullis_builtin_shared::place;
 use portcullis_builtin_shared::text::{listed, quoted};
 use portcullis_plugin::risk_calculator::{Edit, Rewrite};
@@ -20,9 +21,6 @@ use portcullis_plugin::types::{
 
 /// The only program that does nothing but delete: `git rm`, say, also changes the index.
 const PROGRAM: &str = "rm";
-
-/// The prefix of a masked value, which may not be moved.
-const PLACEHOLDER: &str = "<secret:";
 
 /// Returns the rewrite of every command that deletes folders permanently; none unless it covers
 /// them all.

@@ -25,7 +25,7 @@ const BROWSERS: &[&str] = &[
 ];
 /// Parameters with code for a page, besides those of every tool.
 const CODE: &[&str] = &["expression", "fn", "function", "js", "pagefunction", "script", "code"];
-/// What a page knows of the person who is signed in.
+/// Words of code that reads the person's data from a page.
 const OF_PERSON: &[&str] = &[
     "document.cookie",
     "indexedDB",
@@ -53,7 +53,7 @@ const TYPED: &[&str] = &["text", "value", "values", "fields"];
 /// Parameters that describe what is pressed.
 const PRESSED: &[&str] = &["element", "label", "description", "target", "text", "selector"];
 
-/// What a call does in a page.
+/// The effect of a call in a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum InPage {
     /// It sends what the page knows of the person to this host.
