@@ -3,7 +3,7 @@
 use crate::invocation::HookArguments;
 use portcullis_protocol::{
     Answer, BOUNDARY_FILE, FrameError, Reply, Request, ReviewRequest, SocketError, check_peer,
-    check_socket, find_socket, read_message, write_message,
+    check_socket, connect_socket, find_socket, read_message, write_message,
 };
 use rustix::process::{getpid, getppid, getuid};
 use std::env;
@@ -41,7 +41,7 @@ pub(crate) fn ask_service(
         checked => checked.map_err(|error| Some(error.to_string()))?,
     }
     let deadline = Instant::now() + PATIENCE;
-    let stream = UnixStream::connect(&path)
+    let stream = connect_socket(&path)
         .map_err(|error| Some(format!("cannot connect to the service: {error}")))?;
     check_peer(&stream, user).map_err(|error| Some(error.to_string()))?;
     let request = Request::Review(Box::new(ReviewRequest {

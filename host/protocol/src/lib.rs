@@ -31,6 +31,7 @@ mod frame;
 mod message;
 mod peer;
 mod socket;
+mod socket_path;
 mod status;
 
 pub use frame::{FrameError, MAGIC, MOST_BYTES, Message, read_message, write_message};
@@ -40,6 +41,7 @@ pub use socket::{
     BOUNDARY_FILE, BOUNDARY_SOCKET, ROOT, SOCKET, SocketError, check_boundary_socket, check_socket,
     find_socket,
 };
+pub use socket_path::{bind_socket, connect_socket};
 pub use status::{
     StatusError, ask_link, ask_link_across, ask_status, ask_status_across, connect_across,
 };

@@ -6,6 +6,7 @@ use crate::peer::{PeerError, check_peer, read_peer};
 use crate::socket::{
     BOUNDARY_SOCKET, ROOT, SOCKET, SocketError, check_boundary_socket, check_socket,
 };
+use crate::socket_path::connect_socket;
 use rustix::process::getuid;
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -83,8 +84,8 @@ pub fn ask_link_across(keeper: u32, user: u32, purpose: &str) -> Result<String, 
 pub fn connect_across(user: u32) -> Result<UnixStream, StatusError> {
     let path = Path::new(BOUNDARY_SOCKET);
     check_boundary_socket(path, user)?;
-    let stream = UnixStream::connect(path)
-        .map_err(|error| StatusError::Dead { path: path.to_owned(), error })?;
+    let stream =
+        connect_socket(path).map_err(|error| StatusError::Dead { path: path.to_owned(), error })?;
     let found = read_peer(&stream)?.user;
     // A manager of services that holds the socket for the service is root's.
     if found != user && found != ROOT {
@@ -112,7 +113,7 @@ fn ask(state: &Path, request: &Request) -> Result<Option<Reply>, StatusError> {
         Err(SocketError::Missing(_)) => return Ok(None),
         checked => checked?,
     }
-    let stream = match UnixStream::connect(&path) {
+    let stream = match connect_socket(&path) {
         Ok(stream) => stream,
         Err(error) => return Err(StatusError::Dead { path, error }),
     };

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use portcullis_config::boundary::{Boundary, STATE};
 use portcullis_fs::open_lock_file;
-use portcullis_protocol::{BOUNDARY_SOCKET, SOCKET};
+use portcullis_protocol::{BOUNDARY_SOCKET, SOCKET, bind_socket};
 use rustix::fs::{FlockOperation, fcntl_lock};
 use std::fs::{self, File, Permissions};
 use std::io;
@@ -88,7 +88,7 @@ impl OwnSocket {
             }
             _ => {}
         }
-        let listener = UnixListener::bind(&path)
+        let listener = bind_socket(&path)
             .with_context(|| format!("cannot bind the socket `{}`", path.display()))?;
         // Nobody else can write the folder, and what this opens up, the service checks itself.
         fs::set_permissions(&path, Permissions::from_mode(mode))
