@@ -40,9 +40,13 @@ impl CredentialFailure {
 
     /// Returns the failure of a folder or a file of the store.
     pub(crate) fn of_system(path: &std::path::Path, error: &io::Error) -> Self {
+        if let io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded = error.kind() {
+            let what = format!("no room left to write `{}`", path.display());
+            return Self::new(what, "free disk space on its volume");
+        }
         Self::new(
             format!("`{}` cannot be written ({error})", path.display()),
-            "look at the folder and the space on its disk",
+            "look at the folder and its permissions",
         )
     }
 }

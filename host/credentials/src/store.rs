@@ -5,16 +5,20 @@ use crate::keepers::{CommandKeeper, FileKeeper, KeyringKeeper, SecretKeeper, Var
 use crate::name::CredentialName;
 use crate::uses::UseLog;
 use portcullis_core::text::hash_parts;
-use portcullis_fs::{SealedDocument, create_private_folder, open_lock_file};
-use secrecy::SecretString;
+use portcullis_fs::{SealError, SealedDocument, create_private_folder, open_lock_file};
+use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{File, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// The most bytes of the index: some 2,000 credentials.
 const MOST_INDEX: u64 = 512 << 10;
+/// The timeout for the lock.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// The most credentials.
 const MOST: usize = 1000;
 
@@ -161,6 +165,58 @@ impl CredentialStore {
         self.write_index(&index)
     }
 
+    /// Moves the value of a credential to another place. Where the store does not keep it itself, it has
+    /// to be there already.
+    ///
+    /// # Errors
+    /// Fails if there is no such name, the new place does not give that value, or the index cannot be
+    /// written. The value is then where it was.
+    pub fn move_value(
+        &self,
+        name: &CredentialName,
+        kept_in: KeptIn,
+        value: &SecretString,
+    ) -> Result<(), CredentialFailure> {
+        let _lock = self.take_lock()?;
+        let mut index = self.read_index()?;
+        let entry = index.credentials.get_mut(name).ok_or_else(|| unknown(name))?;
+        if entry.kept_in == kept_in {
+            // An earlier move may have been killed before it emptied the old place.
+            for other in [KeptIn::File, KeptIn::Keyring].iter().filter(|other| **other != kept_in) {
+                let _gone_or_unreachable = self.keeper(other, &|_| None).remove_value(name);
+            }
+            return Ok(());
+        }
+        let keeper = self.keeper(&kept_in, &|name| std::env::var_os(name));
+        if matches!(kept_in, KeptIn::File | KeptIn::Keyring) {
+            keeper.write_value(name, value)?;
+        }
+        if keeper.read_value(name)?.expose_secret() != value.expose_secret() {
+            return Err(CredentialFailure::new(
+                format!("the new place has another value of `{name}`"),
+                "put the value there first",
+            ));
+        }
+        drop(keeper);
+        let before = std::mem::replace(&mut entry.kept_in, kept_in);
+        self.write_index(&index)?;
+        self.keeper(&before, &|_| None).remove_value(name)
+    }
+
+    /// Returns true if the list was not written with this home's key.
+    ///
+    /// # Errors
+    /// Fails if it cannot be read.
+    pub fn is_forged(&self) -> Result<bool, CredentialFailure> {
+        match self.index().read_content::<Index>() {
+            Ok(_) => Ok(false),
+            Err(SealError::Io(error)) => {
+                Err(CredentialFailure::of_system(&self.index_path(), &error))
+            }
+            Err(_) => Ok(true),
+        }
+    }
+
     /// Forgets a credential and the value that the store keeps; returns what was known of it.
     ///
     /// # Errors
@@ -246,8 +302,25 @@ impl CredentialStore {
         let path: &Path = &self.folder.join("lock");
         let taken = create_private_folder(&self.folder)
             .and_then(|()| open_lock_file(path))
-            .and_then(|file| file.lock().map(|()| StoreLock(file)));
+            .and_then(take_lock);
         taken.map_err(|error| CredentialFailure::of_system(path, &error))
+    }
+}
+
+/// Takes a lock, for which nobody waits long: an agent of the same user may hold it.
+fn take_lock(file: File) -> io::Result<StoreLock> {
+    let start = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(StoreLock(file)),
+            Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            Err(TryLockError::WouldBlock) => {
+                return Err(io::Error::from(io::ErrorKind::WouldBlock));
+            }
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
     }
 }
 

@@ -19,5 +19,7 @@ mod sealed;
 pub use named::{FileAccess, NamedFileError, read_named_file};
 pub use private::{create_private_folder, open_lock_file};
 pub use read::{Links, OpenFile, ReadError, open_file, read_file};
-pub use replace::{Flush, Replacement, remove_drafts, replace_bytes, replace_file, sync_folder};
+pub use replace::{
+    Flush, Replacement, destroy_file, remove_drafts, replace_bytes, replace_file, sync_folder,
+};
 pub use sealed::{SealError, SealedDocument};

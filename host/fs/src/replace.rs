@@ -147,6 +147,28 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
+/// Overwrites a file with zeros and removes it; a link or anything else that is no file is only removed.
+/// On a disk that writes to new blocks the old ones remain until they are used again.
+///
+/// # Errors
+/// Nothing has that name, or the system refuses.
+pub fn destroy_file(path: &Path) -> io::Result<()> {
+    let found = fs::symlink_metadata(path)?;
+    if found.is_file() {
+        let mut file = OpenOptions::new().write(true).open(path)?;
+        let zeros = [0; 4096];
+        let mut left = found.len();
+        while left > 0 {
+            let part = left.min(zeros.len() as u64);
+            let length = usize::try_from(part).unwrap_or(zeros.len());
+            file.write_all(zeros.get(..length).unwrap_or_default())?;
+            left -= part;
+        }
+        file.sync_all()?;
+    }
+    fs::remove_file(path)
+}
+
 /// Removes the drafts of a file that killed processes left. The caller must hold the lock under
 /// which the file is written, or a draft that is being written disappears.
 ///

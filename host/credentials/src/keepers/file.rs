@@ -4,9 +4,10 @@ use super::SecretKeeper;
 use crate::failure::CredentialFailure;
 use crate::name::CredentialName;
 use crate::value::{MOST_BYTES, check_secret};
-use portcullis_fs::{FileAccess, create_private_folder, read_named_file, replace_bytes};
+use portcullis_fs::{
+    FileAccess, create_private_folder, destroy_file, read_named_file, replace_bytes,
+};
 use secrecy::{ExposeSecret, SecretString};
-use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
@@ -39,7 +40,7 @@ impl SecretKeeper for FileKeeper {
 
     fn remove_value(&self, name: &CredentialName) -> Result<(), CredentialFailure> {
         let path = self.path(name);
-        match fs::remove_file(&path) {
+        match destroy_file(&path) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 Err(CredentialFailure::of_system(&path, &error))
             }
