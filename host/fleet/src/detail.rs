@@ -4,7 +4,7 @@
 //! earlier one did not, so each document is searched again; one with a find is masked and loses its
 //! proof: the hub can follow the chain over it, but not recompute its hash.
 
-use crate::protocol::{MOST_DOCUMENT, MOST_TEXT, SentDetail, SentRecord};
+use crate::protocol::{MOST_DOCUMENT, MOST_TEXT, SentDetail, SentProof, SentRecord};
 use portcullis_core::mask::Masker;
 use portcullis_core::text::floor_boundary;
 use portcullis_store::StoredRecord;
@@ -24,6 +24,8 @@ pub fn reduce_record(stored: &StoredRecord, detail: SentDetail, masker: &Masker)
         SentDetail::Summary => (summary_document(&record.document, masker), false),
         SentDetail::Outline => (None, false),
     };
+    // The hash is that of the document before it was erased.
+    let exact = exact && stored.erased_at.is_none();
     SentRecord {
         sequence: stored.sequence,
         previous: stored.previous,
@@ -37,6 +39,7 @@ pub fn reduce_record(stored: &StoredRecord, detail: SentDetail, masker: &Masker)
         verdict: record.verdict.as_deref().map(cut_text),
         document,
         exact,
+        proof: stored.proof.filter(|_| exact).map(SentProof::from),
     }
 }
 

@@ -29,7 +29,7 @@ use crate::hex_digits;
 use crate::orders::SignedOrders;
 use crate::receipt::SignedReceipt;
 use portcullis_bundle::KeyId;
-use portcullis_store::{Hash, to_hex};
+use portcullis_store::{Hash, RecordProof, to_hex};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -223,6 +223,33 @@ pub struct SentRecord {
     pub document: Option<String>,
     /// True if the document is the recorded one, byte for byte.
     pub exact: bool,
+    /// What leads from an exact document to the hash, if the machine keeps the record encrypted.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub proof: Option<SentProof>,
+}
+
+/// The proof of a record as the store defines it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SentProof {
+    /// The random bytes of its commitment.
+    #[serde(with = "hex_digits")]
+    pub salt: Hash,
+    /// The hash of the ciphertext that the machine holds.
+    #[serde(with = "hex_digits")]
+    pub stored: Hash,
+}
+
+impl From<RecordProof> for SentProof {
+    fn from(proof: RecordProof) -> Self {
+        Self { salt: proof.salt, stored: proof.stored }
+    }
+}
+
+impl From<SentProof> for RecordProof {
+    fn from(proof: SentProof) -> Self {
+        Self { salt: proof.salt, stored: proof.stored }
+    }
 }
 
 /// The hub has the records.

@@ -115,6 +115,7 @@ mod tests {
             verdict: verdict.map(str::to_owned),
             document: Some(document.to_owned()).filter(|document| !document.is_empty()),
             exact: false,
+            proof: None,
         }
     }
 

@@ -264,7 +264,7 @@ impl AuditLog {
         };
         let text = serde_json::to_string(&document).map_err(Failure::internal)?;
         let place = u64::try_from(sequence).map_err(|_| damaged())?;
-        let hash = hash_record(&previous, place, text.as_bytes());
+        let hash = hash_record(&previous, place, text.as_bytes(), None);
         let seal = self.key.sign_bytes(&sealed_bytes(place, &hash));
         transaction
             .execute(
@@ -333,7 +333,7 @@ impl AuditLog {
         if entry.previous != found.head {
             return Some("it does not follow the entry before it");
         }
-        if hash_record(&entry.previous, entry.sequence, entry.text.as_bytes()) != entry.hash {
+        if hash_record(&entry.previous, entry.sequence, entry.text.as_bytes(), None) != entry.hash {
             return Some("it does not have the hash of its document");
         }
         let sealed = sealed_bytes(entry.sequence, &entry.hash);

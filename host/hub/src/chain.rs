@@ -6,7 +6,7 @@
 //! of hashes has no gap and no fork; a machine that sends less proves less.
 
 use portcullis_fleet::protocol::{Batch, Position, SentRecord};
-use portcullis_store::{Hash, hash_record};
+use portcullis_store::{Hash, RecordProof, hash_record};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -148,7 +148,8 @@ fn check_document(record: &SentRecord) -> Result<(), ChainIncident> {
             false => Ok(()),
         };
     };
-    if hash_record(&record.previous, sequence, document.as_bytes()) != record.hash {
+    let proof = record.proof.map(RecordProof::from);
+    if hash_record(&record.previous, sequence, document.as_bytes(), proof.as_ref()) != record.hash {
         return Err(incident(
             IncidentKind::ForgedHash,
             sequence,

@@ -15,7 +15,7 @@ use crate::sessions::count_sessions;
 use crate::words::collect_words;
 use deadpool_postgres::Transaction;
 use portcullis_fleet::protocol::{
-    Acceptance, Batch, MOST_DOCUMENT, MOST_RECORDS, Position, RefusalKind, SentRecord,
+    Acceptance, Batch, MOST_DOCUMENT, MOST_RECORDS, Position, RefusalKind, SentProof, SentRecord,
 };
 use portcullis_fleet::{Receipt, SignedReceipt};
 use portcullis_store::Hash;
@@ -331,13 +331,13 @@ async fn insert_records(
     let statement = transaction
         .prepare_cached(
             "INSERT INTO records (machine, journal, sequence, previous, hash, at, id, kind, \
-             session, agent, subject, verdict, document, exact, words) \
+             session, agent, subject, verdict, document, exact, words, salt, stored) \
              SELECT $1, $2, sequence, previous, hash, at, id, kind, session, agent, subject, verdict, \
-             document, exact, array_to_tsvector(string_to_array(words, ' ')) \
+             document, exact, array_to_tsvector(string_to_array(words, ' ')), salt, stored \
              FROM unnest($3::bigint[], $4::bytea[], $5::bytea[], $6::bigint[], \
              $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], \
-             $13::text[], $14::boolean[], $15::text[]) AS new (sequence, previous, hash, at, id, \
-             kind, session, agent, subject, verdict, document, exact, words)",
+             $13::text[], $14::boolean[], $15::text[], $16::bytea[], $17::bytea[]) AS new (sequence, previous, hash, at, id, \
+             kind, session, agent, subject, verdict, document, exact, words, salt, stored)",
         )
         .await?;
     let hashes = |of: fn(&SentRecord) -> &Hash| -> Vec<&[u8]> {
@@ -345,6 +345,12 @@ async fn insert_records(
     };
     let texts = |of: fn(&SentRecord) -> Option<&String>| -> Vec<Option<&str>> {
         records.iter().map(|record| of(record).map(String::as_str)).collect()
+    };
+    let proofs = |of: fn(&SentProof) -> &Hash| -> Vec<Option<&[u8]>> {
+        records
+            .iter()
+            .map(|record| record.proof.as_ref().map(|proof| of(proof).as_slice()))
+            .collect()
     };
     let exact: Vec<bool> = records.iter().map(|record| record.exact).collect();
     let words: Vec<String> = records.iter().map(collect_words).collect();
@@ -367,6 +373,8 @@ async fn insert_records(
                 &texts(|record| record.document.as_ref()),
                 &exact,
                 &words,
+                &proofs(|proof| &proof.salt),
+                &proofs(|proof| &proof.stored),
             ],
         )
         .await?;

@@ -2,7 +2,8 @@
 //! `cargo run --release -p portcullis-store --example cost`.
 //!
 //! Each round is a separate process that opens the store, takes a snapshot and commits a 3 KB
-//! record with 10 KB of state, into a journal that is checkpointed as maintenance would.
+//! record with 10 KB of state, into a journal that is checkpointed as maintenance would; the same with
+//! encryption switched off, one after the other.
 #![allow(clippy::print_stdout, reason = "it prints its figures")]
 
 use portcullis_store::{Commit, CommitError, Durability, Home, NewRecord, Store, StoreError};
@@ -59,52 +60,73 @@ fn commit(id: &str) -> Commit {
 
 fn measure() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
-    let home = Home::open_root(folder.path().join("home"))?;
+    let home = |name: &str| Home::open_root(folder.path().join(name));
+    let mut sides = [Side::new(home("encrypted")?), Side::new(home("plain")?)];
+    sides[1].home.data_keys().set_off(true)?;
     let myself = std::env::current_exe()?;
-    let mut figures = Figures::default();
+    let (mut nothings, mut shells) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS {
-        let mut hook = Command::new(&myself);
-        hook.arg("hook").arg(home.path()).arg(round.to_string());
-        let mut nothing = Command::new(&myself);
-        nothing.arg("nothing");
-        let mut sh = Command::new("sh");
-        sh.args(["-c", "true"]);
-        for (command, times) in [hook, nothing, sh].iter_mut().zip(&mut figures.processes) {
-            let (text, took) = run(command)?;
-            times.push(took);
-            for (part, value) in figures.cold.iter_mut().zip(text.split_whitespace()) {
-                part.push(value.parse()?);
-            }
+        for side in &mut sides {
+            side.measure_round(&myself, round)?;
         }
-        for (part, value) in
-            figures.warm.iter_mut().zip(once(home.path(), &format!("warm{round}"))?)
-        {
-            part.push(value);
-        }
-        figures.maintain(&home)?;
+        nothings.push(run(Command::new(&myself).arg("nothing"))?.1);
+        shells.push(run(Command::new("sh").args(["-c", "true"]))?.1);
     }
-    figures.print();
-    let verified = Store::open_database(&home, Durability::Process)?.verify_chain(|_| {})?;
-    println!("verified {} records, first bad: {:?}", verified.records, verified.first_bad);
+    let sh = median(&shells);
+    let line =
+        |name: &str, value: f64| println!("{name:24} {value:8.0} us {:6.2} x sh", value / sh);
+    for (name, side) in ["encrypted", "plain"].iter().zip(&sides) {
+        side.print(name, line);
+    }
+    line("process doing nothing", median(&nothings));
+    line("sh -c true", sh);
+    let [encrypted, plain] = &sides;
+    for (name, of) in [("cold", Side::cold as fn(&Side) -> f64), ("warm", Side::warm)] {
+        println!("encryption, {name}: {:.0} us more", of(encrypted) - of(plain));
+    }
+    for side in &sides {
+        let mut store = Store::open_database(&side.home, Durability::Process)?;
+        let verified = store.verify_chain(|_| {})?;
+        println!("verified {} records, first bad: {:?}", verified.records, verified.first_bad);
+    }
     Ok(())
 }
 
-/// Measurements, all in microseconds.
-#[derive(Default)]
-struct Figures {
+/// One home and its measurements, all in microseconds.
+struct Side {
+    home: Home,
     /// Open, snapshot and commit, each in a new process.
     cold: [Vec<f64>; 3],
     /// The same in a process that has done it before.
     warm: [Vec<f64>; 3],
-    /// The hook, this program doing nothing, the shell.
-    processes: [Vec<f64>; 3],
+    processes: Vec<f64>,
     checkpoints: Vec<f64>,
     largest_log: u64,
 }
 
-impl Figures {
-    fn maintain(&mut self, home: &Home) -> Result<(), StoreError> {
-        let mut store = Store::open_database(home, Durability::Process)?;
+impl Side {
+    fn new(home: Home) -> Self {
+        let (cold, warm) = Default::default();
+        Self { home, cold, warm, processes: vec![], checkpoints: vec![], largest_log: 0 }
+    }
+
+    fn measure_round(&mut self, program: &Path, round: usize) -> Result<(), Box<dyn Error>> {
+        let mut hook = Command::new(program);
+        hook.arg("hook").arg(self.home.path()).arg(round.to_string());
+        let (text, took) = run(&mut hook)?;
+        self.processes.push(took);
+        for (part, value) in self.cold.iter_mut().zip(text.split_whitespace()) {
+            part.push(value.parse()?);
+        }
+        let warm = once(self.home.path(), &format!("warm{round}"))?;
+        for (part, value) in self.warm.iter_mut().zip(warm) {
+            part.push(value);
+        }
+        Ok(self.maintain()?)
+    }
+
+    fn maintain(&mut self) -> Result<(), StoreError> {
+        let mut store = Store::open_database(&self.home, Durability::Process)?;
         self.largest_log = self.largest_log.max(store.log_size());
         if store.checkpoint_due() {
             let start = Instant::now();
@@ -114,23 +136,24 @@ impl Figures {
         Ok(())
     }
 
-    fn print(&self) {
-        let [hook, nothing, sh] = self.processes.each_ref().map(|times| median(times));
-        let line =
-            |name: &str, value: f64| println!("{name:24} {value:8.0} us {:6.2} x sh", value / sh);
-        println!("medians of {ROUNDS}, log up to {} KiB", self.largest_log / 1024);
+    fn cold(&self) -> f64 {
+        self.cold.iter().map(|part| median(part)).sum()
+    }
+
+    fn warm(&self) -> f64 {
+        self.warm.iter().map(|part| median(part)).sum()
+    }
+
+    fn print(&self, name: &str, line: impl Fn(&str, f64)) {
+        println!("{name}: medians of {ROUNDS}, log up to {} KiB", self.largest_log / 1024);
         for (where_, parts) in [("", &self.cold), (", warm", &self.warm)] {
-            let parts = parts.each_ref().map(|times| median(times));
-            for (name, value) in ["open", "snapshot", "commit"].iter().zip(parts) {
-                line(&format!("{name}{where_}"), value);
+            for (name, part) in ["open", "snapshot", "commit"].iter().zip(parts) {
+                line(&format!("{name}{where_}"), median(part));
             }
-            line(&format!("all three{where_}"), parts.iter().sum());
         }
-        for (name, value) in
-            [("process", hook), ("process doing nothing", nothing), ("sh -c true", sh)]
-        {
-            line(name, value);
-        }
+        line("all three", self.cold());
+        line("all three, warm", self.warm());
+        line("process", median(&self.processes));
         line(&format!("checkpoint ({} times)", self.checkpoints.len()), median(&self.checkpoints));
     }
 }

@@ -9,10 +9,11 @@
 //! was restored from before its end permits nothing either, since only the process that added it
 //! acts on it, and its id is new.
 
+use crate::cipher::{APPROVALS, REASONS};
 use crate::error::StoreError;
 use crate::exceptions::StoredException;
 use crate::record::{NewRecord, StoredRecord};
-use crate::seal::{Keys, Seal};
+use crate::seal::{Keys, Seal, read_values};
 use crate::store::Store;
 use crate::work::{NewWork, time};
 use crate::writer::Writer;
@@ -120,6 +121,10 @@ const MOST_DOCUMENT: usize = 256 << 10;
 const MOST_REASON: usize = 1024;
 const LONG_DOCUMENT: &str = "its document is longer than 256 KiB";
 
+/// The places of the encrypted texts among the columns.
+const DOCUMENT: usize = 5;
+const REASON: usize = 8;
+
 /// The query for rows as [`read`] takes them.
 const SELECT: &str = "SELECT id, session, digest, asked_at, expires_at, document, state, ended_at, \
      reason, seal, rowid FROM approvals";
@@ -158,7 +163,11 @@ impl Store {
             };
             let sql = "INSERT INTO approvals (id, session, digest, asked_at, expires_at, document, \
                  state, ended_at, reason, seal) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
-            let added = writer.transaction.execute(sql, params_from_iter(row.sealed(writer.keys)));
+            let add = || {
+                let values = row.stored_values(writer.keys)?;
+                writer.transaction.execute(sql, params_from_iter(values))
+            };
+            let added = add();
             added.map_err(|error| match error.sqlite_error_code() {
                 Some(rusqlite::ErrorCode::ConstraintViolation) => bad("its id is taken"),
                 _ => writer.named(&error),
@@ -288,13 +297,11 @@ impl Writer<'_> {
     ) -> Result<ApprovalRecord, StoreError> {
         let ended_at = (state != ApprovalState::Waiting).then_some(at);
         let row = ApprovalRecord { state, ended_at, reason: reason.to_owned(), ..row };
-        let seal = row.sealed(self.keys).pop();
-        let sql = "UPDATE approvals SET state = ?2, ended_at = ?3, reason = ?4, document = ?5, \
-             seal = ?6 WHERE id = ?1";
-        let (id, document) = (&row.asked.id, &row.asked.document);
-        let ended_at = ended_at.map(time);
-        self.transaction
-            .execute(sql, params![id, state.as_str(), ended_at, row.reason, document, seal])
+        let sql = "INSERT OR REPLACE INTO approvals (id, session, digest, asked_at, expires_at, \
+             document, state, ended_at, reason, seal) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+        row.stored_values(self.keys)
+            .and_then(|values| self.transaction.execute(sql, params_from_iter(values)))
             .map_err(|error| self.named(&error))?;
         self.append(Some(&row.asked.session), None, records)?;
         Ok(row)
@@ -389,19 +396,30 @@ fn list(
 /// Reads a row, and checks the seal before it uses any value; none if the seal is wrong.
 fn read(row: &Row<'_>, keys: &Keys) -> rusqlite::Result<Option<ApprovalRecord>> {
     let seal: Vec<u8> = row.get(9)?;
-    if !Seal::over_row(&keys.approval, row, 0..9)?.is(&seal) {
+    let mut values = read_values(row, 0..9)?;
+    let id = match values.first() {
+        Some(Value::Text(id)) => id.clone(),
+        _ => return Ok(None),
+    };
+    let is_opened = keys.open_value(&[APPROVALS, &id], values.get_mut(DOCUMENT))?
+        && keys.open_value(&[REASONS, &id], values.get_mut(REASON))?;
+    if !is_opened || !Seal::over(&keys.approval, values.iter().map(Into::into)).is(&seal) {
         return Ok(None);
     }
+    let mut text = |column: usize| match values.get_mut(column) {
+        Some(Value::Text(text)) => std::mem::take(text),
+        _ => String::new(),
+    };
     let asked = StoredApproval {
         id: row.get(0)?,
         session: row.get(1)?,
         digest: row.get(2)?,
         asked_at: row.get(3)?,
         expires_at: row.get(4)?,
-        document: row.get(5)?,
+        document: text(DOCUMENT),
     };
     let Some(state) = ApprovalState::from_str(&row.get::<_, String>(6)?) else { return Ok(None) };
-    let (ended_at, reason) = (row.get(7)?, row.get(8)?);
+    let (ended_at, reason) = (row.get(7)?, text(REASON));
     Ok(Some(ApprovalRecord { asked, state, ended_at, reason }))
 }
 
@@ -467,6 +485,20 @@ impl ApprovalRecord {
             ApprovalState::Waiting if now >= self.asked.expires_at => ApprovalState::Expired,
             state => state,
         }
+    }
+
+    /// Returns the columns with their texts encrypted, and the seal of what they were before.
+    fn stored_values(&self, keys: &Keys) -> rusqlite::Result<Vec<Value>> {
+        let mut values = self.sealed(keys);
+        let StoredApproval { id, asked_at, document, .. } = &self.asked;
+        for (column, table, text) in
+            [(DOCUMENT, APPROVALS, document), (REASON, REASONS, &self.reason)]
+        {
+            if let Some(value) = values.get_mut(column) {
+                *value = Value::Text(keys.seal_text(*asked_at, &[table, id], text)?);
+            }
+        }
+        Ok(values)
     }
 
     /// Returns the columns and their seal.

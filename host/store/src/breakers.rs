@@ -6,6 +6,7 @@
 //! releases the plugin. The removal of a row is not detected: the plugin is then run again, which
 //! is its purpose anyway.
 
+use crate::cipher::BREAKERS;
 use crate::error::StoreError;
 use crate::record::{NewRecord, StoredRecord};
 use crate::seal::{Keys, Seal};
@@ -65,6 +66,7 @@ impl Writer<'_> {
     /// Makes the changes of a commit, unless one of the rows has changed since the snapshot.
     pub(crate) fn put_breakers(
         &self,
+        at: u64,
         changes: &[BreakerChange],
     ) -> Result<Result<(), Conflict>, StoreError> {
         for change in changes {
@@ -74,20 +76,16 @@ impl Writer<'_> {
                 Ok((row.get::<_, String>(0)?, row.get::<_, Vec<u8>>(1)?))
             });
             let found = found.optional().map_err(|error| self.named(&error))?;
-            if let Some((document, code)) = &found
-                && !seal(self.keys, plugin, document).is(code)
-            {
-                return Err(forged(self.path, plugin));
-            }
-            if found.map(|(document, _)| document) != *before {
+            let found = found.map(|row| open(self.keys, self.path, plugin, row)).transpose()?;
+            if found != *before {
                 return Ok(Err(Conflict::Breaker(plugin.clone())));
             }
-            self.put_breaker(plugin, after.as_deref())?;
+            self.put_breaker(at, plugin, after.as_deref())?;
         }
         Ok(Ok(()))
     }
 
-    fn put_breaker(&self, plugin: &str, document: Option<&str>) -> Result<(), StoreError> {
+    fn put_breaker(&self, at: u64, plugin: &str, document: Option<&str>) -> Result<(), StoreError> {
         let bad = |reason| Err(StoreError::BadBreaker { plugin: plugin.to_owned(), reason });
         let done = match document {
             _ if plugin.is_empty() => return bad("it needs a name"),
@@ -96,10 +94,12 @@ impl Writer<'_> {
             }
             Some(document) => {
                 let code = seal(self.keys, plugin, document).finish();
-                self.transaction.execute(
-                    "INSERT OR REPLACE INTO breakers VALUES (?1, ?2, ?3)",
-                    params![plugin, document, code],
-                )
+                self.keys.seal_text(at, &[BREAKERS, plugin], document).and_then(|document| {
+                    self.transaction.execute(
+                        "INSERT OR REPLACE INTO breakers VALUES (?1, ?2, ?3)",
+                        params![plugin, document, code],
+                    )
+                })
             }
             None => self.transaction.execute("DELETE FROM breakers WHERE plugin = ?1", [plugin]),
         };
@@ -122,12 +122,23 @@ pub(crate) fn all_breakers(
         let (plugin, document): (String, String) =
             (row.get(0).map_err(named)?, row.get(1).map_err(named)?);
         let code: Vec<u8> = row.get(2).map_err(named)?;
-        if !seal(keys, &plugin, &document).is(&code) {
-            return Err(forged(path, &plugin));
-        }
+        let document = open(keys, path, &plugin, (document, code))?;
         all.insert(plugin, document);
     }
     Ok(all)
+}
+
+/// Returns the document of a row, checked.
+fn open(
+    keys: &Keys,
+    path: &Path,
+    plugin: &str,
+    (document, code): (String, Vec<u8>),
+) -> Result<String, StoreError> {
+    keys.open_text(&[BREAKERS, plugin], document)
+        .map_err(|error| StoreError::database(path, &error))?
+        .filter(|document| seal(keys, plugin, document).is(&code))
+        .ok_or_else(|| forged(path, plugin))
 }
 
 fn seal(keys: &Keys, plugin: &str, document: &str) -> Seal {

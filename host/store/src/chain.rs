@@ -1,8 +1,14 @@
 //! The journal's chain: the data that each record's hash and seal cover, and the anchor at its end.
 //!
-//! - `hash` = BLAKE3(`portcullis journal v1` || previous hash || sequence as 8 bytes, big end first
-//!   || document). Anybody can recompute it from an export; the first record's previous hash is 32
-//!   zeros.
+//! - `hash` = BLAKE3(`portcullis journal v2` || previous hash || sequence as 8 bytes, big end first
+//!   || commitment || BLAKE3(ciphertext)), with commitment = BLAKE3(document, keyed with the record's
+//!   salt). Anybody can recompute it: from the database, which holds commitment and ciphertext, without
+//!   any key, and from an export, which holds document, salt and the ciphertext's hash. The first
+//!   record's previous hash is 32 zeros. A record that is stored as plain text has the hash BLAKE3(`portcullis
+//!   journal v1` || previous hash || sequence || document).
+//! - an erased record keeps its commitment and the ciphertext's hash, so the chain holds without the
+//!   document, and nobody can guess the document without the salt. One that was plain keeps its hash,
+//!   which the next record and the seal cover.
 //! - `seal` = the hash and every other column, under a key derived from the home's. It ties the
 //!   columns, which the hash leaves out, to the document.
 //! - the anchor holds sequence and hash of the newest record, a digest of the live exceptions if
@@ -180,6 +186,8 @@ pub(crate) struct Columns<'a> {
     pub(crate) step: Option<i64>,
     /// id, kind, session, agent, call id, subject, verdict.
     pub(crate) texts: [Option<&'a [u8]>; 7],
+    /// When its document was erased, and the one that took its place, which no hash covers.
+    pub(crate) erased: Option<(i64, &'a [u8])>,
 }
 
 impl<'a> Columns<'a> {
@@ -199,40 +207,33 @@ impl<'a> Columns<'a> {
             Some(record.subject.as_str()),
             record.verdict.as_deref(),
         ];
-        Self { at: Some(at), step, texts: texts.map(|text| text.map(str::as_bytes)) }
+        Self { at: Some(at), step, texts: texts.map(|text| text.map(str::as_bytes)), erased: None }
     }
 
     pub(crate) fn seal(&self, hash: &Hash, keys: &Keys) -> Hash {
         let seal = Seal::new(&keys.seal).raw(hash).number(self.at).number(self.step);
-        self.texts.iter().fold(seal, |seal, text| seal.bytes(*text)).finish()
+        let seal = self.texts.iter().fold(seal, |seal, text| seal.bytes(*text));
+        let erased = self.erased.iter();
+        let add = |seal: Seal, (at, document): &(i64, &[u8])| {
+            seal.raw(b"erased").number(Some(*at)).bytes(Some(document))
+        };
+        erased.fold(seal, add).finish()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const KEYS: Keys = Keys {
-        seal: [1; 32],
-        anchor: [2; 32],
-        start: [3; 32],
-        grant: [4; 32],
-        work: [5; 32],
-        breaker: [6; 32],
-        approval: [10; 32],
-        state: [7; 32],
-        session: [8; 32],
-        mark: [9; 32],
-        export: [11; 32],
-    };
+    use crate::home::Home;
 
     #[test]
     fn no_two_sets_of_columns_have_one_seal() {
-        let keys = KEYS;
+        let folder = tempfile::tempdir().unwrap();
+        let keys = Keys::of(&Home::open_root(folder.path().join("home")).unwrap());
         let with = |at, step, first: Option<&'static str>, second: Option<&'static str>| {
             let mut texts = [None; 7];
             (texts[0], texts[1]) = (first.map(str::as_bytes), second.map(str::as_bytes));
-            Columns { at, step, texts }.seal(&GENESIS, &keys)
+            Columns { at, step, texts, erased: None }.seal(&GENESIS, &keys)
         };
         let seals = [
             with(None, None, None, None),
@@ -245,6 +246,8 @@ mod tests {
             with(None, None, Some("abc"), None),
             with(None, None, Some("a\u{1}b"), Some("c")),
             with(None, None, Some("a"), Some("b\u{1}c")),
+            Columns { at: None, step: None, texts: [None; 7], erased: Some((0, b"")) }
+                .seal(&GENESIS, &keys),
         ];
         let different: std::collections::HashSet<_> = seals.iter().collect();
         assert_eq!(different.len(), seals.len());

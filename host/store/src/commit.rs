@@ -10,7 +10,7 @@ use crate::mark::MarkState;
 use crate::past::SessionHistory;
 use crate::record::{NewRecord, StoredRecord};
 use crate::seal::Keys;
-use crate::sessions::{self, SessionStates};
+use crate::sessions::{self, NewStates};
 use crate::store::Store;
 use crate::work::NewWork;
 use crate::writer::{self, Conflict, Writer};
@@ -95,7 +95,7 @@ impl Store {
         session: &'a str,
         agent: Option<&'a str>,
     ) -> SessionHistory<'a> {
-        SessionHistory::new(&self.connection, &self.path, session, agent)
+        SessionHistory::new(&self.connection, &self.keys, &self.path, session, agent)
     }
 
     /// Reviews and commits under the write lock, so that nobody can move the session: `review` gets
@@ -119,7 +119,8 @@ impl Store {
                 session,
                 agent,
             )?;
-            let past = SessionHistory::new(&writer.transaction, writer.path, session, agent);
+            let past =
+                SessionHistory::new(&writer.transaction, writer.keys, writer.path, session, agent);
             let (commit, value) = review(&snapshot, &past)?;
             // Nobody else can have ended it, so it never was in the snapshot.
             let foreign = |overtaken| match overtaken {
@@ -188,15 +189,17 @@ impl Writer<'_> {
         {
             return Ok(Err(Conflict::Exception(id.clone())));
         }
-        if let Err(overtaken) = self.put_breakers(&commit.breakers)? {
+        let at = self.time_of(&commit.records)?;
+        if let Err(overtaken) = self.put_breakers(at, &commit.breakers)? {
             return Ok(Err(overtaken));
         }
-        let states = SessionStates {
+        let states = NewStates {
+            at,
             head: base.head.saturating_add(1),
             session: commit.session_state,
             agent: commit.agent_state,
         };
-        self.put_states(&base.session, agent, &states)?;
+        self.put_states(&base.session, agent, states)?;
         for work in &commit.work {
             self.enqueue(work)?;
         }

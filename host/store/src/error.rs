@@ -1,5 +1,6 @@
 //! The store's errors. Each message names the subject, the place and the fix in one line.
 
+use portcullis_encryption::EncryptionError;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -248,6 +249,14 @@ pub enum StoreError {
         /// The first ten ids that begin with it.
         candidates: Vec<String>,
     },
+    /// A text cannot be encrypted or decrypted.
+    #[error("the journal `{}` cannot be read or written: {reason}", PathDisplay(.path))]
+    Unreadable {
+        /// The database.
+        path: PathBuf,
+        /// The text's day or key, and the fix.
+        reason: String,
+    },
     /// Anything else that the database reports.
     #[error("the journal `{}` cannot be used ({reason}): check its folder and volume", PathDisplay(.path))]
     Database {
@@ -315,6 +324,7 @@ impl StoreError {
             Self::Corrupt { reason, .. } => Self::Corrupt { path, reason: reason.clone() },
             Self::Tampered { reason, .. } => Self::Tampered { path, reason: reason.clone() },
             Self::Database { reason, .. } => Self::Database { path, reason: reason.clone() },
+            Self::Unreadable { reason, .. } => Self::Unreadable { path, reason: reason.clone() },
             other => Self::Database { path, reason: other.to_string() },
         }
     }
@@ -331,6 +341,12 @@ impl StoreError {
         let reason = error.to_string().replace(['\n', '\r'], " ");
         let rusqlite::Error::SqliteFailure(failure, _) = error else {
             return match error {
+                rusqlite::Error::ToSqlConversionFailure(carried) => {
+                    match carried.downcast_ref::<EncryptionError>() {
+                        Some(error) => Self::unreadable(&path, error),
+                        None => Self::Database { path, reason },
+                    }
+                }
                 rusqlite::Error::SqlInputError { .. }
                 | rusqlite::Error::InvalidColumnType(..)
                 | rusqlite::Error::FromSqlConversionFailure(..)

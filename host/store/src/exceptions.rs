@@ -10,10 +10,11 @@
 //! is visible only in the journal.
 
 use crate::chain::StoredAnchor;
+use crate::cipher::GRANTS;
 use crate::error::{Line, StoreError};
 use crate::hash::Hash;
 use crate::record::{NewRecord, StoredRecord};
-use crate::seal::{Keys, Seal};
+use crate::seal::{Keys, Seal, read_values};
 use crate::store::Store;
 use crate::writer::{Conflict, Writer};
 use rusqlite::types::Value;
@@ -60,6 +61,9 @@ pub struct ExceptionRecord {
 
 const MOST_LIVE: usize = 64;
 const MOST_DOCUMENT: usize = 64 << 10;
+
+/// The place of the document among the columns.
+const DOCUMENT: usize = 5;
 
 const COLUMNS: &str = "grants.id, grants.session, grants.once, grants.granted_at, \
      grants.expires_at, grants.document, grants.ended, grants.ended_at, grants.seal";
@@ -220,12 +224,33 @@ impl Writer<'_> {
         Ok(removed)
     }
 
+    /// Removes those that a condition on one value names, live ones too.
+    pub(crate) fn remove_exceptions_where(
+        &self,
+        condition: &str,
+        value: &str,
+    ) -> Result<u64, StoreError> {
+        // The rows that stay are checked before the anchor covers them again.
+        self.live_exceptions()?;
+        let delete = format!("DELETE FROM grants WHERE {condition}");
+        let removed = self.transaction.execute(&delete, [value]);
+        let removed = removed.map_err(|error| self.named(&error))?;
+        if removed > 0 {
+            self.anchor_exceptions()?;
+        }
+        Ok(removed as u64)
+    }
+
     fn live_exceptions(&self) -> Result<Vec<StoredException>, StoreError> {
         live_exceptions(&self.transaction, self.keys, self.path)
     }
 
     fn insert_exception(&self, granted: &ExceptionRecord) -> rusqlite::Result<()> {
+        let StoredException { id, granted_at, document, .. } = &granted.grant;
         let mut values = granted.values();
+        if let Some(value) = values.get_mut(DOCUMENT) {
+            *value = Value::Text(self.keys.seal_text(*granted_at, &[GRANTS, id], document)?);
+        }
         values.push(Value::Blob(granted.seal(self.keys).finish().to_vec()));
         let sql = "INSERT INTO grants (id, session, once, granted_at, expires_at, document, ended, \
              ended_at, seal) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
@@ -250,7 +275,7 @@ impl Writer<'_> {
 
     /// Updates the anchor to cover the rows that are live now. The rows that were live before must
     /// have been checked.
-    fn anchor_exceptions(&self) -> Result<(), StoreError> {
+    pub(crate) fn anchor_exceptions(&self) -> Result<(), StoreError> {
         let mut head = self.anchor()?;
         let read = || -> rusqlite::Result<Vec<Vec<u8>>> {
             let mut live = self
@@ -373,18 +398,22 @@ fn read(
     keys: &Keys,
 ) -> rusqlite::Result<Result<(ExceptionRecord, Hash), String>> {
     let seal: Vec<u8> = row.get(from + 8)?;
-    let genuine = Seal::over_row(&keys.grant, row, from..from + 8)?;
-    if !genuine.is(&seal) {
-        let id = row.get_ref(from)?.as_bytes_or_null()?.unwrap_or_default();
-        return Ok(Err(String::from_utf8_lossy(id).into_owned()));
-    }
+    let id = row.get_ref(from)?.as_bytes_or_null()?.unwrap_or_default();
+    let id = String::from_utf8_lossy(id).into_owned();
+    let mut values = read_values(row, from..from + 8)?;
+    let is_opened = keys.open_value(&[GRANTS, &id], values.get_mut(DOCUMENT))?;
+    let genuine = Seal::over(&keys.grant, values.iter().map(Into::into));
+    let document = values.into_iter().nth(DOCUMENT);
+    let (true, Some(Value::Text(document))) = (is_opened && genuine.is(&seal), document) else {
+        return Ok(Err(id));
+    };
     let grant = StoredException {
         id: row.get(from)?,
         session: row.get(from + 1)?,
         once: row.get(from + 2)?,
         granted_at: row.get(from + 3)?,
         expires_at: row.get(from + 4)?,
-        document: row.get(from + 5)?,
+        document,
     };
     let end: Option<String> = row.get(from + 6)?;
     let ended = end.as_deref().and_then(ExceptionEnd::from_str).zip(row.get(from + 7)?);

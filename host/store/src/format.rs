@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use std::path::Path;
 
 /// The newest format that this version reads and the only one it writes.
-pub(crate) const FORMAT: i64 = 6;
+pub(crate) const FORMAT: i64 = 7;
 
 /// Returns the format of a database, if it is a Portcullis one.
 pub(crate) fn read_format(connection: &Connection, path: &Path) -> Result<i64, StoreError> {

@@ -5,6 +5,7 @@
 //! time.
 
 use crate::error::StoreError;
+use portcullis_encryption::DataKeys;
 use portcullis_fs::{
     Links, ReadError, Replacement, create_private_folder, open_file, open_lock_file,
 };
@@ -30,6 +31,7 @@ const TRACES: &[&str] = &[MARK_FILE, "journal.db-wal", "incidents", "stopped"];
 pub struct Home {
     root: PathBuf,
     key: [u8; KEY_SIZE],
+    data_keys: DataKeys,
 }
 
 impl std::fmt::Debug for Home {
@@ -52,7 +54,7 @@ impl Home {
             Some(key) => key,
             None => create_key(&root)?,
         };
-        let home = Self { root, key };
+        let home = Self::new(root, key);
         make_folder(&home.cache())?;
         Ok(home)
     }
@@ -68,7 +70,19 @@ impl Home {
             return Ok(None);
         }
         check_folder(&root)?;
-        Ok(read_key(&root.join("key"))?.map(|key| Self { root, key }))
+        Ok(read_key(&root.join("key"))?.map(|key| Self::new(root, key)))
+    }
+
+    fn new(root: PathBuf, key: [u8; KEY_SIZE]) -> Self {
+        let sealing = blake3::derive_key("portcullis 2026 encryption keys", &key);
+        let data_keys = DataKeys::new(root.join("keys"), sealing);
+        Self { root, key, data_keys }
+    }
+
+    /// Returns the keys that encrypt what is kept here.
+    #[must_use]
+    pub const fn data_keys(&self) -> &DataKeys {
+        &self.data_keys
     }
 
     /// Returns the folder itself.

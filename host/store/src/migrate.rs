@@ -4,7 +4,7 @@
 //! so a killed process leaves either the old format or the new one, each complete. A new database
 //! goes through the same steps, from format 1 up, so that each table is described only once.
 //!
-//! Formats 2, 3, 5 and 6 only add tables: a process of an earlier version that had the database open
+//! Formats 2, 3, 5 and 6 only add tables, and format 7 only adds columns: a process of an earlier version that had the database open
 //! during the migration can still make commits that current readers accept. Format 4 seals the
 //! states, which such a process cannot do, so it renames the tables that each commit writes to:
 //! such a process then fails, and its action is refused.
@@ -107,8 +107,18 @@ CREATE TABLE exports (
 ) STRICT, WITHOUT ROWID;
 ";
 
+/// What a record that is stored encrypted has in place of its document: the number of its key, the
+/// commitment to the document, and the ciphertext; after an erasure, the hash of the ciphertext and the
+/// time. The key's number stands before the ciphertext, so that reading all numbers reads no ciphertext.
+const FORMAT_7: &str = "
+ALTER TABLE journal ADD COLUMN key INTEGER;
+ALTER TABLE journal ADD COLUMN commitment BLOB;
+ALTER TABLE journal ADD COLUMN erased_at INTEGER;
+ALTER TABLE journal ADD COLUMN sealed BLOB;
+";
+
 /// The additions of each format to the one before it.
-const STEPS: &[&str] = &[FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4, FORMAT_5, FORMAT_6];
+const STEPS: &[&str] = &[FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4, FORMAT_5, FORMAT_6, FORMAT_7];
 
 /// Brings an empty database to the current format.
 pub(crate) fn fill(connection: &mut Connection) -> rusqlite::Result<()> {

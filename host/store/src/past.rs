@@ -1,6 +1,8 @@
 //! A session's past steps, for a review that looks back at many of them.
 
+use crate::cipher::carry_error;
 use crate::error::StoreError;
+use crate::seal::Keys;
 use rusqlite::{Connection, Row, params};
 use std::path::Path;
 
@@ -11,6 +13,7 @@ const NEAR: u64 = 1000;
 /// review already has open.
 pub struct SessionHistory<'a> {
     connection: &'a Connection,
+    keys: &'a Keys,
     path: &'a Path,
     session: &'a str,
     agent: Option<&'a str>,
@@ -20,11 +23,12 @@ impl<'a> SessionHistory<'a> {
     /// Creates it; an empty agent name is the main agent.
     pub(crate) fn new(
         connection: &'a Connection,
+        keys: &'a Keys,
         path: &'a Path,
         session: &'a str,
         agent: Option<&'a str>,
     ) -> Self {
-        Self { connection, path, session, agent: agent.filter(|name| !name.is_empty()) }
+        Self { connection, keys, path, session, agent: agent.filter(|name| !name.is_empty()) }
     }
 
     /// Returns the number of the session's records, over all its agents, that have that verdict and
@@ -55,16 +59,22 @@ impl<'a> SessionHistory<'a> {
         let Ok(step) = i64::try_from(step) else { return Ok(Vec::new()) };
         let read = || -> rusqlite::Result<Vec<StepRecord>> {
             let mut statement = self.connection.prepare_cached(RECORDS)?;
-            let record =
-                |row: &Row<'_>| Ok(StepRecord { hash: row.get(0)?, document: row.get(1)? });
+            let record = |row: &Row<'_>| {
+                let (id, sealed): (String, Option<Vec<u8>>) = (row.get(2)?, row.get(3)?);
+                let document = match sealed {
+                    Some(sealed) => self.keys.open_document(&id, sealed).map_err(carry_error)?.0,
+                    None => row.get(1)?,
+                };
+                Ok(StepRecord { hash: row.get(0)?, document })
+            };
             statement.query_map(params![self.session, self.agent, step], record)?.collect()
         };
         read().map_err(|error| StoreError::database(self.path, &error))
     }
 }
 
-pub(crate) const RECORDS: &str = "SELECT hash, document FROM journal WHERE session = ?1 AND \
-     agent IS ?2 AND step = ?3 ORDER BY sequence";
+pub(crate) const RECORDS: &str = "SELECT hash, document, id, sealed FROM journal WHERE session = ?1 AND \
+     agent IS ?2 AND step = ?3 AND erased_at IS NULL ORDER BY sequence";
 
 /// One record of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]

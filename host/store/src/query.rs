@@ -1,15 +1,18 @@
 //! Queries for records. Nothing here writes, and nothing checks the chain: `verify` does that.
 
+use crate::cipher::carry_error;
 use crate::error::StoreError;
+use crate::hash::RecordProof;
 use crate::record::{NewRecord, StoredRecord};
+use crate::seal::Keys;
 use crate::store::Store;
-use rusqlite::types::Value;
+use rusqlite::types::{Value, ValueRef};
 use rusqlite::{OptionalExtension, Params, Row, params_from_iter};
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 const COLUMNS: &str = "SELECT sequence, id, at, kind, session, agent, step, call_id, subject, \
-     verdict, document, previous, hash FROM journal";
+     verdict, document, previous, hash, erased_at, sealed FROM journal";
 const CANDIDATES: usize = 10;
 
 /// A filter for records; every condition that is present must hold.
@@ -31,6 +34,9 @@ pub struct Filter {
     pub limit: Option<u64>,
     /// Newest first, instead of in the order of the journal.
     pub newest_first: bool,
+    /// Records whose documents cannot be decrypted, too, without them. Otherwise the query fails at the
+    /// first such record.
+    pub with_unreadable: bool,
 }
 
 /// A session of the journal.
@@ -144,7 +150,7 @@ impl Store {
             let mut statement = self.connection.prepare(&format!("{COLUMNS} {tail}"))?;
             let mut rows = statement.query(params_from_iter(values))?;
             while let Some(row) = rows.next()? {
-                if each(stored(row)?).is_break() {
+                if each(stored(row, &self.keys, filter.with_unreadable)?).is_break() {
                     break;
                 }
             }
@@ -152,6 +158,20 @@ impl Store {
         };
         let outcome = read();
         outcome.map_err(|error| self.named(&error))
+    }
+
+    /// Returns the subagents of a session that have a state.
+    ///
+    /// # Errors
+    /// Fails if the database cannot be read.
+    pub fn list_agents(&self, session: &str) -> Result<Vec<String>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<String>> {
+            let mut statement = self.connection.prepare(
+                "SELECT substr(part, 2) FROM states WHERE session = ?1 AND part GLOB 'a?*'",
+            )?;
+            statement.query_map([session], |row| row.get(0))?.collect()
+        };
+        read().map_err(|error| self.named(&error))
     }
 
     /// Returns the sessions of the journal, the one with the newest record first.
@@ -183,7 +203,7 @@ impl Store {
         let read = || -> rusqlite::Result<Vec<StoredRecord>> {
             self.connection
                 .prepare(&format!("{COLUMNS} {tail}"))?
-                .query_map(values, stored)?
+                .query_map(values, |row| stored(row, &self.keys, false))?
                 .collect()
         };
         let outcome = read();
@@ -225,22 +245,56 @@ impl Filter {
     }
 }
 
-fn stored(row: &Row<'_>) -> rusqlite::Result<StoredRecord> {
+fn stored(row: &Row<'_>, keys: &Keys, with_unreadable: bool) -> rusqlite::Result<StoredRecord> {
+    let (id, erased_at): (String, Option<u64>) = (row.get(1)?, row.get(13)?);
+    let document = match read_document(row, keys, &id) {
+        // Anything else is an error of the database.
+        Err(rusqlite::Error::ToSqlConversionFailure(error)) if with_unreadable => {
+            ReadDocument { unreadable: Some(error.to_string()), ..ReadDocument::default() }
+        }
+        document => document?,
+    };
     Ok(StoredRecord {
         sequence: row.get(0)?,
         record: NewRecord {
-            id: row.get(1)?,
+            id,
             at: row.get(2)?,
             kind: row.get(3)?,
             step: row.get(6)?,
             call_id: row.get(7)?,
             subject: row.get(8)?,
             verdict: row.get(9)?,
-            document: row.get(10)?,
+            document: document.text,
         },
         session: row.get(4)?,
         agent: row.get(5)?,
         previous: row.get(11)?,
         hash: row.get(12)?,
+        proof: document.proof,
+        erased_at,
+        unreadable: document.unreadable,
     })
+}
+
+/// Reads the document of a row of [`COLUMNS`].
+fn read_document(row: &Row<'_>, keys: &Keys, id: &str) -> rusqlite::Result<ReadDocument> {
+    let sealed: Option<Vec<u8>> = row.get(14)?;
+    match sealed {
+        None => Ok(ReadDocument { text: row.get(10)?, ..ReadDocument::default() }),
+        // What is left of an erased one is the hash of its ciphertext, beside the text in its place.
+        Some(_) if row.get_ref(13)? != ValueRef::Null => {
+            Ok(ReadDocument { text: row.get(10)?, ..ReadDocument::default() })
+        }
+        Some(sealed) => {
+            let (text, proof) = keys.open_document(id, sealed).map_err(carry_error)?;
+            Ok(ReadDocument { text, proof: Some(proof), unreadable: None })
+        }
+    }
+}
+
+#[derive(Default)]
+struct ReadDocument {
+    text: String,
+    proof: Option<RecordProof>,
+    unreadable: Option<String>,
 }

@@ -1,6 +1,6 @@
 //! Records as written to the journal and as read from it.
 
-use crate::hash::{GENESIS, Hash, hash_record};
+use crate::hash::{GENESIS, Hash, RecordProof, hash_record};
 
 /// A record to be stored. Sequence, hash and session come from the store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,6 +38,14 @@ pub struct StoredRecord {
     pub previous: Hash,
     /// Its own hash.
     pub hash: Hash,
+    /// What leads from its document to its hash; none for a record that is stored as plain text.
+    pub proof: Option<RecordProof>,
+    /// When a person had its document erased, in milliseconds since 1970. The document is then the one
+    /// that was put in its place, which no hash covers.
+    pub erased_at: Option<u64>,
+    /// Why its document cannot be read; it is empty then. Only a query that asks for such records has
+    /// them ([`crate::Filter::with_unreadable`]).
+    pub unreadable: Option<String>,
 }
 
 impl StoredRecord {
@@ -53,7 +61,17 @@ impl StoredRecord {
     ) -> Self {
         let (sequence, previous) =
             last.map_or((1, GENESIS), |last| (last.sequence.saturating_add(1), last.hash));
-        let hash = hash_record(&previous, sequence, record.document.as_bytes());
-        Self { sequence, session, agent, record, previous, hash }
+        let hash = hash_record(&previous, sequence, record.document.as_bytes(), None);
+        Self {
+            sequence,
+            session,
+            agent,
+            record,
+            previous,
+            hash,
+            proof: None,
+            erased_at: None,
+            unreadable: None,
+        }
     }
 }

@@ -5,6 +5,7 @@
 //! - A session's state is removed in the transaction that removes the session's last record. A
 //!   session is live as long as the journal holds a record of it, and each of its reviews leaves
 //!   one.
+//! - Once nothing needs the key of a day any more, the key is destroyed: see `due_keys`.
 //! - Transactions are small, with pauses between them, so that hooks need not wait. A process that
 //!   is killed leaves a shorter journal that verifies.
 
@@ -26,6 +27,9 @@ pub struct PruneResult {
     pub sessions: u64,
     /// The number of removed exceptions that had ended.
     pub grants: u64,
+    /// The number of destroyed keys: nothing that was encrypted with them is readable any more, also
+    /// not in backups.
+    pub keys: u64,
     /// Bytes that the database file no longer needs; it shrinks with the next checkpoint.
     pub bytes: u64,
     /// The beginning of the journal now; none if nothing was ever removed.
@@ -70,6 +74,7 @@ impl Store {
             writer.remove_approvals(before)?;
             writer.remove_exceptions(before)
         })?;
+        pruned.keys = self.destroy_due_keys(now)?.count;
         pruned.bytes = self.give_back()?;
         pruned.start = self.start()?;
         pruned.oldest = self.oldest().map_err(|error| self.named(&error))?;
@@ -154,7 +159,7 @@ impl Store {
     /// Lets hooks take their turn. As long as this process has the database open, none of them
     /// reads the log. It is therefore emptied rarely, since that may make a hook wait for the disk,
     /// but before a hook would have to do it.
-    fn give_way(&mut self) {
+    pub(crate) fn give_way(&mut self) {
         if self.log_size() >= LONG_LOG {
             // Pages that cannot be released without waiting are released with a later batch, or
             // with the next checkpoint.

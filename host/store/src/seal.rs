@@ -5,8 +5,9 @@
 
 use crate::hash::Hash;
 use crate::home::Home;
+use portcullis_encryption::DataKeys;
 use rusqlite::Row;
-use rusqlite::types::ValueRef;
+use rusqlite::types::{Value, ValueRef};
 use std::ops::Range;
 
 /// The purpose of the anchor's key.
@@ -25,6 +26,8 @@ pub(crate) struct Keys {
     pub(crate) session: Hash,
     pub(crate) mark: Hash,
     pub(crate) export: Hash,
+    /// The keys of encrypted texts.
+    pub(crate) data: DataKeys,
 }
 
 impl Keys {
@@ -41,6 +44,7 @@ impl Keys {
             session: home.derive_key("portcullis 2026 session seal"),
             mark: home.derive_key("portcullis 2026 journal mark"),
             export: home.derive_key("portcullis 2026 export cursor seal"),
+            data: home.data_keys().clone(),
         }
     }
 
@@ -48,6 +52,15 @@ impl Keys {
     pub(crate) fn are_of(&self, home: &Home) -> bool {
         self.anchor == home.derive_key(ANCHOR)
     }
+}
+
+/// Reads these columns of a row, whatever their types are. A text that is none fits no seal.
+pub(crate) fn read_values(row: &Row<'_>, columns: Range<usize>) -> rusqlite::Result<Vec<Value>> {
+    let read = |column| match row.get_ref(column)? {
+        ValueRef::Text(text) => Ok(Value::Text(String::from_utf8_lossy(text).into_owned())),
+        _ => row.get(column),
+    };
+    columns.map(read).collect()
 }
 
 /// A code under construction. Each part is added with its presence and length, so that no two rows
@@ -89,17 +102,6 @@ impl Seal {
             ValueRef::Text(text) => seal.raw(b"t").bytes(Some(text)),
             ValueRef::Blob(bytes) => seal.raw(b"b").bytes(Some(bytes)),
         })
-    }
-
-    /// Adds these columns of a row, as stored.
-    pub(crate) fn over_row(
-        key: &Hash,
-        row: &Row<'_>,
-        columns: Range<usize>,
-    ) -> rusqlite::Result<Self> {
-        let values: Vec<_> =
-            columns.map(|column| row.get_ref(column)).collect::<rusqlite::Result<_>>()?;
-        Ok(Self::over(key, values))
     }
 
     pub(crate) fn finish(&self) -> Hash {

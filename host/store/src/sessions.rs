@@ -11,12 +11,14 @@
 
 use crate::buckets::{BUCKETS, Buckets, DIGEST, EMPTY, bucket_of};
 use crate::chain::{Head, StoredAnchor};
+use crate::cipher::STATES;
 use crate::error::StoreError;
 use crate::hash::Hash;
 use crate::seal::{Keys, Seal};
 use crate::writer::Writer;
+use portcullis_encryption::KeyId;
 use rusqlite::{Connection, OptionalExtension, params};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 fn digest<'s>(seals: impl Iterator<Item = &'s Hash>) -> [u8; DIGEST] {
@@ -144,6 +146,16 @@ fn forged(path: &Path, session: &str, reason: &'static str) -> StoreError {
     StoreError::ForgedState { path: path.to_owned(), session: session.to_owned(), reason }
 }
 
+/// The states that a commit writes; one that is none keeps the old one.
+pub(crate) struct NewStates {
+    /// The time of the commit, in milliseconds since 1970.
+    pub(crate) at: u64,
+    /// The number of the session's commits, with this one.
+    pub(crate) head: u64,
+    pub(crate) session: Option<Vec<u8>>,
+    pub(crate) agent: Option<Vec<u8>>,
+}
+
 /// The states of a session that concern one agent.
 pub(crate) struct SessionStates {
     /// The number of the session's commits.
@@ -176,7 +188,8 @@ pub(crate) fn read(
         if !state_seal(keys, session, &part, written, bytes.as_deref()).is(listed) {
             return Err(forged(path, session, CHANGED));
         }
-        found.insert(part, bytes.unwrap_or_default());
+        let state = keys.open_state(&[STATES, session, &part], bytes.unwrap_or_default());
+        found.insert(part, state.map_err(named)?);
     }
     if [SESSION, own.as_str()]
         .iter()
@@ -300,13 +313,13 @@ fn put_row(
 }
 
 impl Writer<'_> {
-    /// Writes the new states of a commit; one that is none keeps the old one. The other rows in the
+    /// Writes the new states of a commit. The other rows in the
     /// session's bucket are checked first: the new anchor must not cover a change made there.
     pub(crate) fn put_states(
         &self,
         session: &str,
         agent: Option<&str>,
-        new: &SessionStates,
+        mut new: NewStates,
     ) -> Result<(), StoreError> {
         let (head, buckets) = self.anchor_and_buckets()?;
         let mut bucket = read_bucket(&self.transaction, self.keys, self.path, &buckets, session)?;
@@ -317,13 +330,14 @@ impl Writer<'_> {
                        ON CONFLICT DO UPDATE SET written = excluded.written, state = excluded.state";
             let mut put = self.transaction.prepare_cached(sql)?;
             let agent = agent_part(agent);
-            for (part, state) in [(SESSION, &new.session), (&agent, &new.agent)] {
+            for (part, state) in [(SESSION, new.session.take()), (&agent, new.agent.take())] {
                 let Some(state) = state else { continue };
+                let state = self.keys.seal_state(new.at, &[STATES, session, part], state)?;
                 let written = i64::try_from(row.head).unwrap_or(i64::MAX);
                 put.execute(params![session, part, written, state])?;
                 row.parts.insert(
                     part.to_owned(),
-                    state_seal(self.keys, session, part, Some(written), Some(state)).finish(),
+                    state_seal(self.keys, session, part, Some(written), Some(&state)).finish(),
                 );
             }
             put_row(&self.transaction, self.keys, session, &row)
@@ -350,6 +364,57 @@ impl Writer<'_> {
         }
         remove().map_err(|error| self.named(&error))?;
         self.move_sessions(head, buckets, session, &bucket).map(|()| true)
+    }
+
+    /// Encrypts the states whose keys are due with a key of today. A state that was changed from
+    /// outside stays as it is: sealing it again would make it look genuine.
+    pub(crate) fn renew_states(&self, due: &BTreeSet<KeyId>, now: u64) -> Result<(), StoreError> {
+        let list = || -> rusqlite::Result<Vec<String>> {
+            let mut sessions = self.transaction.prepare("SELECT session FROM heads")?;
+            sessions.query_map([], |row| row.get(0))?.collect()
+        };
+        for session in list().map_err(|error| self.named(&error))? {
+            let (head, buckets) = self.anchor_and_buckets()?;
+            let mut bucket =
+                read_bucket(&self.transaction, self.keys, self.path, &buckets, &session)?;
+            let Some(mut row) = bucket.row.take() else { continue };
+            let mut renew = || -> rusqlite::Result<Option<Hash>> {
+                let mut is_renewed = false;
+                for (part, written, state) in self.states_of(&session)? {
+                    let listed = row.parts.get(&part);
+                    let seal = state_seal(self.keys, &session, &part, written, Some(&state));
+                    if !listed.is_some_and(|listed| seal.is(listed)) {
+                        continue;
+                    }
+                    let place = [STATES, session.as_str(), part.as_str()];
+                    let Some(state) = self.renew_state(&place, state, due, now)? else { continue };
+                    self.transaction.execute(
+                        "UPDATE states SET state = ?3 WHERE session = ?1 AND part = ?2",
+                        params![session, part, state],
+                    )?;
+                    let seal = state_seal(self.keys, &session, &part, written, Some(&state));
+                    row.parts.insert(part, seal.finish());
+                    is_renewed = true;
+                }
+                let put = || put_row(&self.transaction, self.keys, &session, &row);
+                is_renewed.then(put).transpose()
+            };
+            if let Some(seal) = renew().map_err(|error| self.named(&error))? {
+                bucket.seals.insert(session.clone(), seal);
+                self.move_sessions(head, buckets, &session, &bucket)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the states of a session as stored: part, commit and bytes.
+    fn states_of(&self, session: &str) -> rusqlite::Result<Vec<(String, Option<i64>, Vec<u8>)>> {
+        let sql =
+            "SELECT part, written, state FROM states WHERE session = ?1 AND state IS NOT NULL";
+        let mut statement = self.transaction.prepare_cached(sql)?;
+        let states =
+            statement.query_map([session], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        states.collect()
     }
 
     fn move_sessions(

@@ -6,10 +6,11 @@
 use crate::chain::{Columns, Head, JournalStart, SealedStart, StoredAnchor};
 use crate::error::StoreError;
 use crate::format::FORMAT;
-use crate::hash::{Hash, hash_record};
+use crate::hash::{Hash, hash_encrypted, hash_record};
 use crate::seal::Keys;
 use crate::store::Store;
-use crate::{exceptions, exports, mark, sessions, work};
+use crate::{breakers, exceptions, exports, mark, sessions, work};
+use portcullis_encryption::{DataKeys, KeyId};
 use rusqlite::{Connection, Row};
 use std::fmt;
 use std::path::Path;
@@ -36,6 +37,9 @@ pub struct Verification {
     pub head: (u64, Hash),
     /// The problem outside the journal, with exceptions or queued work; none if all are valid.
     pub beside: Option<String>,
+    /// The reason that what is outside the journal could not be checked: it takes the keys of the
+    /// encrypted texts. None if it was checked.
+    pub unchecked: Option<String>,
     /// The problem with the states of sessions; none if all are valid.
     pub states: Option<String>,
     /// The reason that this is not the home's own journal, such as being an older copy; none if it
@@ -144,7 +148,8 @@ impl Store {
             pruned,
             first_bad,
             head: (head.sequence, head.hash),
-            beside,
+            beside: beside.problem,
+            unchecked: beside.unchecked,
             states,
             replaced,
         })
@@ -161,22 +166,41 @@ fn check_states(view: &Connection, keys: &Keys, path: &Path) -> Result<Option<St
     }
 }
 
+/// The result of checking the data that is sealed row by row.
+#[derive(Default)]
+struct BesideCheck {
+    problem: Option<String>,
+    unchecked: Option<String>,
+}
+
 /// Checks the data that is sealed row by row.
-fn check_beside(view: &Connection, keys: &Keys, path: &Path) -> Result<Option<String>, StoreError> {
-    let checked = exceptions::all_exceptions(view, keys, path)
-        .and_then(|_| work::check(view, keys, path))
-        .and_then(|()| exports::all_cursors(view, keys, path));
-    match checked {
-        Ok(_) => Ok(None),
-        Err(
-            error @ (StoreError::ForgedExceptions { .. }
-            | StoreError::ForgedWork { .. }
-            | StoreError::ForgedExport { .. }),
-        ) => Ok(Some(error.to_string())),
-        // An invalid anchor is reported as a problem of the journal.
-        Err(StoreError::Tampered { .. }) => Ok(None),
-        Err(error) => Err(error),
+fn check_beside(view: &Connection, keys: &Keys, path: &Path) -> Result<BesideCheck, StoreError> {
+    let mut found = BesideCheck::default();
+    for checked in [
+        exceptions::all_exceptions(view, keys, path).map(drop),
+        work::check(view, keys, path),
+        exports::all_cursors(view, keys, path).map(drop),
+        breakers::all_breakers(view, keys, path).map(drop),
+    ] {
+        match checked {
+            Ok(()) => {}
+            Err(
+                error @ (StoreError::ForgedExceptions { .. }
+                | StoreError::ForgedWork { .. }
+                | StoreError::ForgedBreaker { .. }
+                | StoreError::ForgedExport { .. }),
+            ) => {
+                found.problem.get_or_insert(error.to_string());
+            }
+            // An invalid anchor is reported as a problem of the journal.
+            Err(StoreError::Tampered { .. }) => {}
+            Err(StoreError::Unreadable { reason, .. }) => {
+                found.unchecked.get_or_insert(reason);
+            }
+            Err(error) => return Err(error),
+        }
     }
+    Ok(found)
 }
 
 const EVERY: u64 = 256;
@@ -210,7 +234,7 @@ pub(crate) type Checked = Result<Hash, (u64, Flaw)>;
 
 /// The columns that [`check`] reads.
 pub(crate) const COLUMNS: &str = "SELECT sequence, at, step, id, kind, session, agent, call_id, \
-     subject, verdict, document, previous, hash, seal \
+     subject, verdict, document, previous, hash, seal, key, commitment, erased_at, sealed \
      FROM journal";
 
 /// Checks a row. Reads columns as bytes, since a forged one may hold anything.
@@ -231,16 +255,49 @@ pub(crate) fn check(
     if bytes(11)? != Some(previous.as_slice()) {
         return Ok(Err((expected, Flaw::Unlinked)));
     }
-    let hash = hash_record(previous, expected, bytes(10)?.unwrap_or_default());
+    let Some(hash) = hash_row(row, expected, previous)? else {
+        return Ok(Err((expected, Flaw::DocumentChanged)));
+    };
     if bytes(12)? != Some(hash.as_slice()) {
         return Ok(Err((expected, Flaw::DocumentChanged)));
     }
     let texts = [bytes(3)?, bytes(4)?, bytes(5)?, bytes(6)?, bytes(7)?, bytes(8)?, bytes(9)?];
-    let seal = Columns { at: row.get(1)?, step: row.get(2)?, texts }.seal(&hash, keys);
+    let erased = match row.get::<_, Option<i64>>(16)? {
+        Some(at) => Some((at, bytes(10)?.unwrap_or_default())),
+        None => None,
+    };
+    let columns = Columns { at: row.get(1)?, step: row.get(2)?, texts, erased };
+    let seal = columns.seal(&hash, keys);
     if bytes(13)? != Some(seal.as_slice()) {
         return Ok(Err((expected, Flaw::ColumnsChanged)));
     }
     Ok(Ok(hash))
+}
+
+/// Returns the hash of a row from what is stored of its document; none if that has no valid form.
+fn hash_row(row: &Row<'_>, sequence: u64, previous: &Hash) -> rusqlite::Result<Option<Hash>> {
+    let bytes = |column: usize| -> rusqlite::Result<Option<&[u8]>> {
+        Ok(row.get_ref(column)?.as_bytes_or_null()?)
+    };
+    let document = bytes(10)?.unwrap_or_default();
+    let (key, erased_at): (Option<i64>, Option<i64>) = (row.get(14)?, row.get(16)?);
+    let (commitment, sealed) = (bytes(15)?, bytes(17)?);
+    let stored = match (commitment, sealed, erased_at) {
+        (None, None, None) if key.is_none() => {
+            return Ok(Some(hash_record(previous, sequence, document, None)));
+        }
+        // Retention finds by the number which keys are still needed.
+        (Some(_), Some(sealed), None) if DataKeys::key_of(sealed).map(KeyId::to_number) == key => {
+            Some(Hash::from(blake3::hash(sealed)))
+        }
+        (Some(_), Some(stored), Some(_)) if key.is_none() => Hash::try_from(stored).ok(),
+        // Its document was plain, so only its hash is left.
+        (None, None, Some(_)) if key.is_none() => return row.get(12).map(Some),
+        _ => None,
+    };
+    let commitment = commitment.and_then(|commitment| Hash::try_from(commitment).ok());
+    let parts = commitment.zip(stored).filter(|_| document.is_empty() || erased_at.is_some());
+    Ok(parts.map(|(commitment, stored)| hash_encrypted(previous, sequence, &commitment, &stored)))
 }
 
 /// Compares the end of the chain with the anchor.

@@ -1,5 +1,6 @@
 //! The rows of queued work, each sealed.
 
+use crate::cipher::{WORK, WORK_ERRORS};
 use crate::error::StoreError;
 use crate::seal::{Keys, Seal};
 use crate::writer::Writer;
@@ -53,37 +54,55 @@ impl Writer<'_> {
         let sql = "INSERT INTO work (kind, key, due_at, attempts, last_error, document, seal) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
                    ON CONFLICT (kind, key) DO NOTHING";
-        let inserted = self.transaction.execute(sql, params_from_iter(work.sealed(self.keys)));
-        Ok(inserted.map_err(|error| self.named(&error))? > 0)
+        let insert = || {
+            let document = self.keys.seal_text(work.due_at, &work.place(), &work.document)?;
+            let values = work.values(document);
+            let seal = Value::Blob(work.seal(self.keys).finish().to_vec());
+            self.transaction.execute(sql, params_from_iter(values.into_iter().chain([seal])))
+        };
+        Ok(insert().map_err(|error| self.named(&error))? > 0)
     }
 
     pub(crate) fn update_work(&self, work: &WorkItem) -> rusqlite::Result<()> {
-        let seal = work.sealed(self.keys).pop();
+        let seal = work.seal(self.keys).finish();
+        let error = work.last_error.as_deref();
+        let error = error.map(|text| self.keys.seal_text(work.due_at, &work.error_place(), text));
         let sql =
             "UPDATE work SET due_at = ?2, attempts = ?3, last_error = ?4, seal = ?5 WHERE id = ?1";
         self.transaction
             .execute(
                 sql,
-                params![work.id, time(work.due_at), time(work.attempts), work.last_error, seal],
+                params![work.id, time(work.due_at), time(work.attempts), error.transpose()?, seal],
             )
             .map(drop)
     }
 }
 
 impl WorkItem {
-    /// Returns the columns except for the id, and their seal.
-    fn sealed(&self, keys: &Keys) -> Vec<Value> {
-        let mut values = vec![
+    /// Returns what its document is bound to.
+    fn place(&self) -> [&str; 3] {
+        [WORK, &self.kind, &self.key]
+    }
+
+    fn error_place(&self) -> [&str; 3] {
+        [WORK_ERRORS, &self.kind, &self.key]
+    }
+
+    /// Returns the columns except for the id and the seal.
+    fn values(&self, document: String) -> [Value; 6] {
+        [
             Value::Text(self.kind.clone()),
             Value::Text(self.key.clone()),
             Value::Integer(time(self.due_at)),
             Value::Integer(time(self.attempts)),
             self.last_error.clone().map_or(Value::Null, Value::Text),
-            Value::Text(self.document.clone()),
-        ];
-        let seal = Seal::over(&keys.work, values.iter().map(Into::into)).finish();
-        values.push(Value::Blob(seal.to_vec()));
-        values
+            Value::Text(document),
+        ]
+    }
+
+    /// Returns the seal of its columns, with the texts before they are encrypted.
+    fn seal(&self, keys: &Keys) -> Seal {
+        Seal::over(&keys.work, self.values(self.document.clone()).iter().map(Into::into))
     }
 }
 
@@ -103,22 +122,26 @@ pub(crate) fn read(row: &Row<'_>, keys: &Keys, path: &Path) -> Result<WorkItem, 
     let named = |error: rusqlite::Error| StoreError::database(path, &error);
     let id: i64 = row.get(0).map_err(named)?;
     let seal: Vec<u8> = row.get(7).map_err(named)?;
-    if !Seal::over_row(&keys.work, row, 1..7).map_err(named)?.is(&seal) {
-        return Err(StoreError::ForgedWork { path: path.to_owned(), id });
-    }
-    let work = || -> rusqlite::Result<WorkItem> {
-        let (kind, key, due_at) = (row.get(1)?, row.get(2)?, row.get(3)?);
-        Ok(WorkItem {
-            id,
-            kind,
-            key,
-            due_at,
-            attempts: row.get(4)?,
-            last_error: row.get(5)?,
-            document: row.get(6)?,
-        })
+    let forged = || StoreError::ForgedWork { path: path.to_owned(), id };
+    // A forged row may hold values of another type.
+    let text = |column: usize| row.get::<_, Option<String>>(column).map_err(|_| forged());
+    let number = |column: usize| row.get::<_, u64>(column).map_err(|_| forged());
+    let mut work = WorkItem {
+        id,
+        kind: text(1)?.unwrap_or_default(),
+        key: text(2)?.unwrap_or_default(),
+        due_at: number(3)?,
+        attempts: number(4)?,
+        last_error: None,
+        document: String::new(),
     };
-    work().map_err(named)
+    let open =
+        |place: &[&str], text| keys.open_text(place, text).map_err(named)?.ok_or_else(forged);
+    let (last_error, document) = (text(5)?, text(6)?.unwrap_or_default());
+    let last_error = last_error.map(|text| open(&work.error_place(), text)).transpose()?;
+    work.document = open(&work.place(), document)?;
+    work.last_error = last_error;
+    if work.seal(keys).is(&seal) { Ok(work) } else { Err(forged()) }
 }
 
 /// Converts a time; one past the database's range is treated as never.

@@ -9,7 +9,7 @@ use crate::hash::hash_record;
 use crate::mark::{self, MarkState};
 use crate::record::{NewRecord, StoredRecord};
 use crate::seal::Keys;
-use rusqlite::{Connection, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use std::path::Path;
 
 /// A write transaction.
@@ -48,21 +48,52 @@ impl Writer<'_> {
         for record in records {
             let (at, step) = checked(&record)?;
             let (previous, sequence) = (head.hash, head.sequence.saturating_add(1));
-            let hash = hash_record(&previous, sequence, record.document.as_bytes());
+            let sealed = self.keys.seal_document(&record.id, record.at, &record.document);
+            let sealed = sealed.map_err(|error| StoreError::unreadable(self.path, &error))?;
+            let proof = sealed.as_ref().map(|sealed| sealed.proof);
+            let hash = hash_record(&previous, sequence, record.document.as_bytes(), proof.as_ref());
             let seal = Columns::of(&record, session, agent, at, step).seal(&hash, self.keys);
             let NewRecord { id, kind, call_id, subject, verdict, document, .. } = &record;
+            let plain = if sealed.is_none() { document.as_str() } else { "" };
+            let (key, commitment, bytes) = match &sealed {
+                Some(sealed) => {
+                    (Some(sealed.key.to_number()), Some(sealed.commitment), Some(&sealed.bytes))
+                }
+                None => (None, None, None),
+            };
             insert
                 .execute(params![
-                    sequence, id, at, kind, session, agent, step, call_id, subject, verdict,
-                    document, previous, hash, seal
+                    sequence, id, at, kind, session, agent, step, call_id, subject, verdict, plain,
+                    previous, hash, seal, key, commitment, bytes
                 ])
                 .map_err(|error| self.refused(&error, id))?;
             head = Head { sequence, hash, ..head };
             let (session, agent) = (session.map(str::to_owned), agent.map(str::to_owned));
-            stored.push(StoredRecord { sequence, session, agent, record, previous, hash });
+            stored.push(StoredRecord {
+                sequence,
+                session,
+                agent,
+                record,
+                previous,
+                hash,
+                proof,
+                erased_at: None,
+                unreadable: None,
+            });
         }
         self.move_anchor(&head)?;
         Ok(stored)
+    }
+
+    /// Returns the time of a commit with these records: that of the newest one, or else that of the
+    /// journal's newest record.
+    pub(crate) fn time_of(&self, records: &[NewRecord]) -> Result<u64, StoreError> {
+        if let Some(at) = records.iter().map(|record| record.at).max() {
+            return Ok(at);
+        }
+        let newest = "SELECT at FROM journal ORDER BY sequence DESC LIMIT 1";
+        let at = self.transaction.query_row(newest, [], |row| row.get(0)).optional();
+        at.map(Option::unwrap_or_default).map_err(|error| self.named(&error))
     }
 
     /// Returns the anchor, from which the journal continues, not from the newest row, so that a
@@ -126,8 +157,9 @@ pub(crate) fn genuine(
 }
 
 const INSERT: &str = "INSERT INTO journal \
-    (sequence, id, at, kind, session, agent, step, call_id, subject, verdict, document, previous, hash, seal) \
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
+    (sequence, id, at, kind, session, agent, step, call_id, subject, verdict, document, previous, hash, seal, \
+     key, commitment, sealed) \
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
 
 fn checked(record: &NewRecord) -> Result<(i64, Option<i64>), StoreError> {
     let bad = |reason| StoreError::BadRecord { id: record.id.clone(), reason };

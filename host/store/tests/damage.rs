@@ -209,8 +209,8 @@ fn databases_that_are_refused() {
         ),
         (
             "newer",
-            |path| sqlite(path, "PRAGMA user_version = 7"),
-            "was written by a newer portcullis (format 7, this one reads up to 6): upgrade",
+            |path| sqlite(path, "PRAGMA user_version = 8"),
+            "was written by a newer portcullis (format 8, this one reads up to 7): upgrade",
         ),
         (
             "no such format",
@@ -219,7 +219,7 @@ fn databases_that_are_refused() {
         ),
         (
             "without its tables",
-            |path| renew(path, "PRAGMA user_version = 6; CREATE TABLE t (x)"),
+            |path| renew(path, "PRAGMA user_version = 7; CREATE TABLE t (x)"),
             "is damaged (no such table: anchor",
         ),
         (

@@ -78,7 +78,7 @@ fn migrate(disk: &Path) {
     assert_eq!(format(), 1);
     fs::remove_file(disk.join("ballast")).unwrap();
     let found = open(&home).unwrap().verify_chain(|_| {}).unwrap();
-    assert_eq!((found.records, found.first_bad, format()), (9, None, 6));
+    assert_eq!((found.records, found.first_bad, format()), (9, None, 7));
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn facts() {
     let place = filled();
     let before = contents(place.home.path());
     let facts = Store::inspect_journal(&place.home).unwrap();
-    assert_eq!((facts.format, facts.records, facts.sessions, facts.head.0), (6, 5, 1, 6));
+    assert_eq!((facts.format, facts.records, facts.sessions, facts.head.0), (7, 5, 1, 6));
     assert_eq!(
         (facts.newest_at, facts.start.unwrap().sequence, facts.grants, facts.work, facts.failed),
         (Some(6), 1, 1, 1, 0)
@@ -93,12 +93,12 @@ type Case = (&'static str, fn(&Path), &'static str);
 #[test]
 fn existing_files_stay_unchanged() {
     let table: [Case; 17] = [
-        ("whole", |_| {}, "format 6, 5 records, 5 left"),
-        ("without a log", without_log, "format 6, 5 records, 5 left"),
+        ("whole", |_| {}, "format 7, 5 records, 5 left"),
+        ("without a log", without_log, "format 7, 5 records, 5 left"),
         (
             "without shared memory",
             |home| fs::remove_file(home.join("journal.db-shm")).unwrap(),
-            "format 6, 5 records, 5 left",
+            "format 7, 5 records, 5 left",
         ),
         ("format 1", old, "format 1, 9 records, 9 left"),
         (
@@ -115,12 +115,12 @@ fn existing_files_stay_unchanged() {
                 without_log(home);
                 overwrite(home, 36, &[0, 0, 0, 9]);
             },
-            "format 6, 5 records, damaged",
+            "format 7, 5 records, damaged",
         ),
         (
             "newer",
             |home| sql(home, "PRAGMA user_version = 9"),
-            "was written by a newer portcullis (format 9, this one reads up to 6)",
+            "was written by a newer portcullis (format 9, this one reads up to 7)",
         ),
         (
             "something else",

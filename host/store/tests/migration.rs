@@ -15,6 +15,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const RECORDS: u64 = 9;
+const FORMAT: i64 = 7;
+
+/// What takes a database of format 7 with plain records back to format 6.
+const TO_FORMAT_6: &str = "ALTER TABLE journal DROP COLUMN sealed; ALTER TABLE journal DROP COLUMN erased_at; \
+     ALTER TABLE journal DROP COLUMN commitment; ALTER TABLE journal DROP COLUMN key; PRAGMA user_version = 6;";
 
 /// Copies the home of format 1; `log` is true if its log is copied too.
 fn old_home(folder: &Path, name: &str, log: bool) -> PathBuf {
@@ -77,7 +82,7 @@ fn all_is_there_and_goes_on() {
         assert_eq!(store.take_snapshot("first", None).unwrap().exceptions, [grant]);
         assert!(store.enqueue_work(&common::work("k")).unwrap());
         drop(store);
-        assert_eq!(format(&root), 6);
+        assert_eq!(format(&root), FORMAT);
         assert_eq!(open(&root).unwrap().verify_chain(|_| {}).unwrap().records, records + 2);
     }
 }
@@ -109,7 +114,7 @@ fn exceptions_and_work_of_format_2_are_there() {
             .unwrap();
         assert_eq!(store.breakers().unwrap().len(), 1);
         drop(store);
-        assert_eq!(format(&root), 6);
+        assert_eq!(format(&root), FORMAT);
         assert_eq!(open(&root).unwrap().verify_chain(|_| {}).unwrap().records, records + 1);
     }
 }
@@ -140,15 +145,14 @@ fn a_migrated_database_has_the_tables_of_a_new_one() {
 fn format_4_only_gets_a_table() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("home");
-    let mut store = open(&root).unwrap();
-    store.append_records(vec![record("before")]).unwrap();
-    drop(store);
+    append_plain(&root);
+    raw(&root).execute_batch(TO_FORMAT_6).unwrap();
     raw(&root)
         .execute_batch("DROP TABLE approvals; DROP TABLE exports; PRAGMA user_version = 4")
         .unwrap();
     std::fs::remove_file(root.join("journal.mark")).unwrap();
     let mut store = open(&root).unwrap();
-    assert_eq!((format(&root), store.list_approvals().unwrap().genuine.len()), (6, 0));
+    assert_eq!((format(&root), store.list_approvals().unwrap().genuine.len()), (FORMAT, 0));
     assert!(store.list_due(u64::MAX, 9).unwrap().is_empty(), "nothing is sealed again");
     let found = store.verify_chain(|_| {}).unwrap();
     assert!(found.is_intact() && found.records == 1, "{found:?}");
@@ -158,13 +162,15 @@ fn format_4_only_gets_a_table() {
 #[test]
 fn formats_with_sealed_states_are_inspected_as_they_are() {
     let older = [
+        (6, "PRAGMA user_version = 6"),
         (5, "DROP TABLE exports; PRAGMA user_version = 5"),
         (4, "DROP TABLE exports; DROP TABLE approvals; PRAGMA user_version = 4"),
     ];
     for (number, change) in older {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("home");
-        open(&root).unwrap().append_records(vec![record("before")]).unwrap();
+        append_plain(&root);
+        raw(&root).execute_batch(TO_FORMAT_6).unwrap();
         raw(&root).execute_batch(change).unwrap();
         std::fs::remove_file(root.join("journal.mark")).unwrap();
         let home = Home::open_root(&root).unwrap();
@@ -174,6 +180,36 @@ fn formats_with_sealed_states_are_inspected_as_they_are() {
         assert!(store.list_export_cursors().unwrap().is_empty());
         assert!(store.verify_chain(|_| {}).unwrap().is_intact(), "{number}");
     }
+}
+
+/// Appends a record as versions before format 7 did.
+fn append_plain(root: &Path) {
+    let home = Home::open_root(root).unwrap();
+    home.data_keys().set_off(true).unwrap();
+    let mut store = Store::open_database(&home, Durability::Process).unwrap();
+    store.append_records(vec![record("before")]).unwrap();
+    home.data_keys().set_off(false).unwrap();
+}
+
+/// The records of an earlier version stay as they are; those that follow are encrypted.
+#[test]
+fn a_chain_goes_on_from_plain_to_encrypted_records() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = old_home(folder.path(), "home", true);
+    let mut store = open(&root).unwrap();
+    store.append_records(vec![record("after")]).unwrap();
+    let found = store.verify_chain(|_| {}).unwrap();
+    assert!(found.is_intact() && found.records == RECORDS + 1, "{found:?}");
+    let forms: Vec<(bool, bool)> = raw(&root)
+        .prepare("SELECT document = '', sealed IS NULL FROM journal ORDER BY sequence")
+        .unwrap()
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    assert!(forms[..9].iter().all(|form| *form == (false, true)), "{forms:?}");
+    assert_eq!(forms[9], (true, false));
+    assert_eq!(store.find_record("after").unwrap().unwrap().record, record("after"));
 }
 
 #[test]
@@ -276,7 +312,7 @@ fn migrator() {
 #[test]
 fn killed_while_migrating() {
     let mut seed: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut formats = [0; 6];
+    let mut formats = [0; 7];
     for round in 0..12_u64 {
         let folder = tempfile::tempdir().unwrap();
         let homes: Vec<_> = (0..HOMES)
@@ -295,14 +331,14 @@ fn killed_while_migrating() {
             let mut store = open(root).unwrap();
             assert!(store.verify_chain(|_| {}).unwrap().is_intact());
             if acknowledged.contains(&n.to_string()) {
-                assert_eq!(found, 6, "home {n}");
+                assert_eq!(found, FORMAT, "home {n}");
                 assert!(store.find_record(&format!("victim-{n}")).unwrap().is_some(), "home {n}");
             }
         }
     }
-    assert_eq!(formats[1..5], [0, 0, 0, 0], "a migration stopped half-way");
+    assert_eq!(formats[1..6], [0; 5], "a migration stopped half-way");
     assert!(
-        formats[0] > 0 && formats[5] > 0,
+        formats[0] > 0 && formats[6] > 0,
         "the processes were killed too early or too late to test anything: {formats:?}"
     );
 }

@@ -6,6 +6,7 @@ mod common;
 use common::{Place, commit, copy_of, record};
 use portcullis_store::{Flaw, StoreError};
 use rusqlite::{Connection, params};
+use std::rc::Rc;
 
 const RECORDS: u64 = 6;
 
@@ -25,31 +26,20 @@ fn sql(text: &'static str) -> impl Fn(&Connection) {
     move |db| db.execute_batch(text).unwrap()
 }
 
-/// Rewrites the chain from a position on, as somebody could who knows the rule but not the key.
+/// Rewrites the chain from a position on with plain documents, as somebody could who knows the rule but
+/// not the key.
 fn forge(db: &Connection, from: u64, document: &str) {
     let mut previous: Vec<u8> = db
         .query_row("SELECT previous FROM journal WHERE sequence = ?1", [from], |row| row.get(0))
         .unwrap();
-    db.execute("UPDATE journal SET document = ?2 WHERE sequence = ?1", params![from, document])
-        .unwrap();
     for sequence in from..=RECORDS {
-        let text: String = db
-            .query_row("SELECT document FROM journal WHERE sequence = ?1", [sequence], |row| {
-                row.get(0)
-            })
-            .unwrap();
-        let hash = blake3::hash(
-            &[
-                b"portcullis journal v1",
-                previous.as_slice(),
-                &sequence.to_be_bytes(),
-                text.as_bytes(),
-            ]
-            .concat(),
-        );
+        let head =
+            [b"portcullis journal v1", previous.as_slice(), &sequence.to_be_bytes()].concat();
+        let hash = blake3::hash(&[head.as_slice(), document.as_bytes()].concat());
         db.execute(
-            "UPDATE journal SET previous = ?2, hash = ?3 WHERE sequence = ?1",
-            params![sequence, previous, hash.as_bytes()],
+            "UPDATE journal SET previous = ?2, hash = ?3, document = ?4, key = NULL, commitment = NULL, \
+                 sealed = NULL WHERE sequence = ?1",
+            params![sequence, previous, hash.as_bytes(), document],
         )
         .unwrap();
         previous = hash.as_bytes().to_vec();
@@ -57,7 +47,7 @@ fn forge(db: &Connection, from: u64, document: &str) {
     db.execute("UPDATE anchor SET hash = ?1", [previous]).unwrap();
 }
 
-const COPY: &str = "INSERT INTO journal SELECT 7, 'copy', at, kind, session, agent, step, call_id, subject, verdict, document, previous, hash, seal \
+const COPY: &str = "INSERT INTO journal SELECT 7, 'copy', at, kind, session, agent, step, call_id, subject, verdict, document, previous, hash, seal, key, commitment, erased_at, sealed \
                     FROM journal WHERE sequence = 6";
 
 #[test]
@@ -67,8 +57,7 @@ fn every_change_is_found_where_it_is() {
             db.execute_batch(&format!("UPDATE journal SET {sets} WHERE sequence = 3")).unwrap()
         }
     };
-    type Change = Box<dyn Fn(&Connection)>;
-    let table: Vec<(&str, Change, u64, Flaw)> = vec![
+    let table: Vec<Case> = vec![
         ("document", Box::new(set("document = '{}'")), 3, Flaw::DocumentChanged),
         (
             "document, no text",
@@ -196,9 +185,8 @@ fn every_change_is_found_where_it_is() {
             Flaw::AnchorForged,
         ),
     ];
-    let place = Place::new();
-    filled(&place, "r");
-    for (name, change, position, flaw) in table {
+    for (place, name, change, position, flaw) in each_form(table) {
+        // The copy has no keys of encrypted texts: the chain is verified without them.
         let other = copy_of(&place);
         change(&other.raw());
         let mut last = 0;
@@ -211,11 +199,93 @@ fn every_change_is_found_where_it_is() {
         );
         assert!(!flaw.to_string().is_empty());
     }
-    assert_eq!(
-        place.store().verify_chain(|_| {}).unwrap().first_bad,
-        None,
-        "the original is whole"
-    );
+}
+
+type Change = Box<dyn Fn(&Connection)>;
+type Case = (&'static str, Change, u64, Flaw);
+
+/// Each case on a journal with encrypted records and on one with plain ones, both whole.
+fn each_form(
+    cases: Vec<Case>,
+) -> impl Iterator<Item = (Rc<Place>, &'static str, Change, u64, Flaw)> {
+    let forms = [true, false].map(|is_plain| {
+        let place = Place::new();
+        place.home.data_keys().set_off(is_plain).unwrap();
+        filled(&place, "r");
+        assert_eq!(place.store().verify_chain(|_| {}).unwrap().first_bad, None);
+        Rc::new(place)
+    });
+    let cases: Vec<_> = cases
+        .into_iter()
+        .map(|(name, change, position, flaw)| (name, Rc::new(change), position, flaw))
+        .collect();
+    forms.into_iter().flat_map(move |place| {
+        let cases = cases.clone().into_iter();
+        cases.map(move |(name, change, position, flaw)| {
+            let change = Box::new(move |db: &Connection| change(db)) as Change;
+            (place.clone(), name, change, position, flaw)
+        })
+    })
+}
+
+#[test]
+fn every_change_of_an_encrypted_document_is_found_without_its_key() {
+    let table: [(&str, &str, Flaw); 12] = [
+        ("the ciphertext", "sealed = zeroblob(length(sealed))", Flaw::DocumentChanged),
+        (
+            "its first byte",
+            "sealed = CAST(x'00' || substr(sealed, 2) AS BLOB)",
+            Flaw::DocumentChanged,
+        ),
+        (
+            "its last byte",
+            "sealed = CAST(substr(sealed, 1, length(sealed) - 1) || x'00' AS BLOB)",
+            Flaw::DocumentChanged,
+        ),
+        ("cut off", "sealed = substr(sealed, 1, 40)", Flaw::DocumentChanged),
+        ("removed", "sealed = NULL", Flaw::DocumentChanged),
+        (
+            "that of another record",
+            "sealed = (SELECT sealed FROM journal WHERE sequence = 4)",
+            Flaw::DocumentChanged,
+        ),
+        ("the commitment", "commitment = zeroblob(32)", Flaw::DocumentChanged),
+        ("no commitment", "commitment = NULL", Flaw::DocumentChanged),
+        ("the number of its key", "key = key + 1", Flaw::DocumentChanged),
+        ("no number", "key = NULL", Flaw::DocumentChanged),
+        ("a document beside it", "document = '{}'", Flaw::DocumentChanged),
+        (
+            "erased without the ciphertext's hash",
+            "erased_at = 5, key = NULL",
+            Flaw::DocumentChanged,
+        ),
+    ];
+    let place = Place::new();
+    filled(&place, "r");
+    for (name, sets, flaw) in table {
+        let other = copy_of(&place);
+        other
+            .raw()
+            .execute_batch(&format!("UPDATE journal SET {sets} WHERE sequence = 3"))
+            .unwrap();
+        let found = other.store().verify_chain(|_| {}).unwrap();
+        assert_eq!(found.first_bad, Some((3, flaw)), "{name}");
+    }
+    // Without the home's key nobody can pass a removed document off as erased.
+    let other = copy_of(&place);
+    let sealed: Vec<u8> = other
+        .raw()
+        .query_row("SELECT sealed FROM journal WHERE sequence = 3", [], |row| row.get(0))
+        .unwrap();
+    other
+        .raw()
+        .execute(
+            "UPDATE journal SET erased_at = 5, key = NULL, sealed = ?1 WHERE sequence = 3",
+            [blake3::hash(&sealed).as_bytes()],
+        )
+        .unwrap();
+    let found = other.store().verify_chain(|_| {}).unwrap();
+    assert_eq!(found.first_bad, Some((3, Flaw::ColumnsChanged)));
 }
 
 #[test]

@@ -52,6 +52,8 @@ fn push_event(out: &mut String, exported: &ExportedRecord<'_>) {
         ("recordid", record.id.clone()),
         ("recordhash", record.hash.clone()),
         ("previoushash", record.previous.clone()),
+        ("proofsalt", exported.attribute("salt").to_owned()),
+        ("storedhash", exported.attribute("stored").to_owned()),
     ];
     for (name, value) in fields {
         // An attribute is not empty.

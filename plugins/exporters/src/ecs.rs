@@ -117,6 +117,8 @@ fn own_fields(exported: &ExportedRecord<'_>) -> Map<String, Value> {
         ("subject", &record.subject),
         ("journal", exported.journal()),
         ("previous", &record.previous),
+        ("salt", exported.attribute("salt")),
+        ("stored", exported.attribute("stored")),
     ] {
         if !text.is_empty() {
             own.insert(name.into(), cut(text, KEYWORD).into());

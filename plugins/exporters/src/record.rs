@@ -282,7 +282,7 @@ impl<'a> ExportedRecord<'a> {
     }
 
     /// Returns an attribute that the host gave; empty if there is none.
-    fn attribute(&self, name: &str) -> &'a str {
+    pub(crate) fn attribute(&self, name: &str) -> &'a str {
         let mut named = self.record.attributes.iter();
         named.find(|known| known.name == name).map_or("", |known| &known.value)
     }

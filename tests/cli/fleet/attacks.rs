@@ -274,7 +274,7 @@ pub fn texts() -> Result<()> {
         let document =
             json!({ "id": text, "at": 1, "kind": text, "decision": { "verdict": text } })
                 .to_string();
-        let hash = hash_record(&previous, sequence, document.as_bytes());
+        let hash = hash_record(&previous, sequence, document.as_bytes(), None);
         sent.push(json!({
             "sequence": sequence, "previous": to_hex(&previous), "hash": to_hex(&hash), "id": text,
             "at": 1, "kind": text, "session": text, "agent": text, "subject": text,

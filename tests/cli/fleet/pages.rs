@@ -39,7 +39,7 @@ fn chain(documents: Vec<Value>) -> Vec<Value> {
         });
         document.as_object_mut().unwrap().extend(usual.as_object().unwrap().clone());
         let text = document.to_string();
-        let hash = hash_record(&previous, sequence, text.as_bytes());
+        let hash = hash_record(&previous, sequence, text.as_bytes(), None);
         sent.push(json!({
             "sequence": sequence, "previous": to_hex(&previous), "hash": to_hex(&hash), "id": id,
             "at": at, "kind": "review", "session": document["session"],

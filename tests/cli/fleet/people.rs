@@ -197,7 +197,7 @@ fn forge(hub: &Visited) -> Result<String> {
     let previous = data_encoding::HEXLOWER.decode(previous.as_bytes())?;
     let previous = Hash::try_from(previous).ok().context("no hash")?;
     let document = document.replace("dan", "eve");
-    let hash = to_hex(&hash_record(&previous, 4, document.as_bytes()));
+    let hash = to_hex(&hash_record(&previous, 4, document.as_bytes(), None));
     Ok(format!(
         "UPDATE audit SET document = '{document}', hash = decode('{hash}', 'hex') WHERE sequence = 4; \
          UPDATE audit_head SET hash = decode('{hash}', 'hex')"

@@ -149,7 +149,7 @@ impl LightMachine {
             document["faults"] = json!(vec![json!({ "kind": "trap" }); faults]);
         }
         let document = document.to_string();
-        let hash = hash_record(&self.head, sequence, document.as_bytes());
+        let hash = hash_record(&self.head, sequence, document.as_bytes(), None);
         self.records.push(json!({
             "sequence": sequence, "previous": to_hex(&self.head), "hash": to_hex(&hash), "id": id,
             "at": sequence, "kind": kind, "subject": subject, "verdict": verdict,

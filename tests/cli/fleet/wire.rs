@@ -142,7 +142,7 @@ pub fn records(from: u64, to: u64, word: &str) -> Vec<Value> {
     for sequence in 1..=to {
         let id = format!("{word}{sequence}");
         let document = json!({ "id": id, "at": sequence, "kind": "session" }).to_string();
-        let hash = hash_record(&previous, sequence, document.as_bytes());
+        let hash = hash_record(&previous, sequence, document.as_bytes(), None);
         all.push(json!({
             "sequence": sequence, "previous": to_hex(&previous), "hash": to_hex(&hash), "id": id,
             "at": sequence, "kind": "session", "subject": "s", "document": document, "exact": true,

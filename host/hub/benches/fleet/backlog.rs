@@ -141,7 +141,7 @@ fn verify_chain(hub: &RunningHub, machine: &str) -> (u64, String) {
         for row in rows.lines() {
             let (stated, document) = row.split_once('|').unwrap();
             sequence += 1;
-            hash = hash_record(&hash, sequence, document.as_bytes());
+            hash = hash_record(&hash, sequence, document.as_bytes(), None);
             assert_eq!(to_hex(&hash), stated, "record {sequence}");
         }
         if rows.is_empty() {

@@ -116,7 +116,7 @@ fn make_record(machine: usize, after: Position) -> SentRecord {
     let session = name_session(machine, sequence);
     let (kind, verdict, document) = fill_record(&id, at, &session, sequence);
     SentRecord {
-        hash: hash_record(&after.hash, sequence, document.as_bytes()),
+        hash: hash_record(&after.hash, sequence, document.as_bytes(), None),
         sequence,
         previous: after.hash,
         id,
@@ -128,6 +128,7 @@ fn make_record(machine: usize, after: Position) -> SentRecord {
         verdict: verdict.map(str::to_owned),
         document: Some(document),
         exact: true,
+        proof: None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Every way in which a batch can differ from a journal that grew honestly.
 
 use super::*;
-use portcullis_fleet::protocol::{SentDetail, VERSION};
+use portcullis_fleet::protocol::{SentDetail, SentProof, VERSION};
 
 /// Records `from..=to` of a journal; those from `fork` on are others.
 fn records(from: u64, to: u64, fork: u64) -> Vec<SentRecord> {
@@ -10,7 +10,11 @@ fn records(from: u64, to: u64, fork: u64) -> Vec<SentRecord> {
     for sequence in 1..=to {
         let id = if sequence >= fork { "other" } else { "own" };
         let document = format!(r#"{{"id":"{id}{sequence}","at":{sequence},"kind":"session"}}"#);
-        let hash = hash_record(&previous, sequence, document.as_bytes());
+        // Every other one is encrypted on its machine.
+        let proof = SentProof { salt: [9; 32], stored: [8; 32] };
+        let proof = sequence.is_multiple_of(2).then_some(proof);
+        let record_proof = proof.map(RecordProof::from);
+        let hash = hash_record(&previous, sequence, document.as_bytes(), record_proof.as_ref());
         all.push(SentRecord {
             sequence,
             previous,
@@ -24,6 +28,7 @@ fn records(from: u64, to: u64, fork: u64) -> Vec<SentRecord> {
             verdict: None,
             document: Some(document),
             exact: true,
+            proof,
         });
         previous = hash;
     }
@@ -147,6 +152,25 @@ fn each_difference_is_an_incident_of_its_kind() {
         ("a link", change(2, |record| record.previous[0] ^= 1), "broken-link", 8),
         ("a document", change(1, |record| record.document = Some("{}".into())), "forged-hash", 7),
         ("no document", change(1, |record| record.document = None), "forged-hash", 7),
+        (
+            "a proof",
+            change(2, |record| record.proof.as_mut().unwrap().salt[0] ^= 1),
+            "forged-hash",
+            8,
+        ),
+        (
+            "the ciphertext",
+            change(2, |record| record.proof.as_mut().unwrap().stored[0] ^= 1),
+            "forged-hash",
+            8,
+        ),
+        ("no proof", change(2, |record| record.proof = None), "forged-hash", 8),
+        (
+            "a proof too many",
+            change(1, |record| record.proof = Some(SentProof { salt: [9; 32], stored: [8; 32] })),
+            "forged-hash",
+            7,
+        ),
         ("an id", change(1, |record| record.id.push('x')), "forged-columns", 7),
         ("a time", change(1, |record| record.at += 1), "forged-columns", 7),
         ("a kind", change(1, |record| record.kind = "fault".into()), "forged-columns", 7),

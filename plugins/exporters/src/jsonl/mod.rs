@@ -6,11 +6,19 @@
 //! which a nested object would not. So anybody can check an export without the journal:
 //!
 //! ```text
+//! hash = BLAKE3("portcullis journal v2" || previous || sequence as 8 bytes, big end first ||
+//!               BLAKE3(document, keyed with `salt`) || stored)
+//! ```
+//!
+//! with `previous`, `salt` and `stored` (the hash of the ciphertext that the journal holds) as 32 bytes
+//! each. A record that the journal holds as plain text has neither `salt` nor `stored`:
+//!
+//! ```text
 //! hash = BLAKE3("portcullis journal v1" || previous || sequence as 8 bytes, big end first || document)
 //! ```
 //!
-//! with `previous` as its 32 bytes, and each line's `previous` equal to the `hash` of the line
-//! before. Nothing is cut or judged here.
+//! A record with `erased_at` (milliseconds since 1970) has a document in place of the one that was hashed.
+//! Each line's `previous` is equal to the `hash` of the line before. Nothing is cut or judged here.
 
 use portcullis_plugin::audit_exporter::{
     AuditExporter, AuditRecord, Decision, Descriptor, Error, Reads, Rendered,
@@ -40,6 +48,10 @@ impl AuditExporter for Jsonl {
     }
 }
 
+/// The attributes that lead from an encrypted record's document to its hash, and the one that says that
+/// the document is another one by now.
+const PROOF: [&str; 3] = ["salt", "stored", "erased_at"];
+
 fn line(out: &mut String, record: &AuditRecord) {
     out.push_str("{\"sequence\":");
     out.push_str(&record.sequence.to_string());
@@ -57,6 +69,11 @@ fn line(out: &mut String, record: &AuditRecord) {
     }
     field(out, "previous", &record.previous);
     field(out, "hash", &record.hash);
+    for name in PROOF {
+        if let Some(found) = record.attributes.iter().find(|found| found.name == name) {
+            field(out, name, &found.value);
+        }
+    }
     field(out, "document", &record.document);
     out.push_str("}\n");
 }
@@ -90,13 +107,24 @@ mod tests {
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    fn hash(previous: &[u8; 32], sequence: u64, document: &str) -> blake3::Hash {
+    type Proof = ([u8; 32], [u8; 32]);
+
+    fn hash(
+        previous: &[u8; 32],
+        sequence: u64,
+        document: &str,
+        proof: Option<Proof>,
+    ) -> blake3::Hash {
         let mut hasher = blake3::Hasher::new();
-        hasher
-            .update(b"portcullis journal v1")
-            .update(previous)
-            .update(&sequence.to_be_bytes())
-            .update(document.as_bytes());
+        let version =
+            if proof.is_some() { "portcullis journal v2" } else { "portcullis journal v1" };
+        hasher.update(version.as_bytes()).update(previous).update(&sequence.to_be_bytes());
+        match proof {
+            None => hasher.update(document.as_bytes()),
+            Some((salt, stored)) => hasher
+                .update(blake3::keyed_hash(&salt, document.as_bytes()).as_bytes())
+                .update(&stored),
+        };
         hasher.finalize()
     }
 
@@ -132,16 +160,29 @@ mod tests {
             record.document =
                 format!("{{\"sequence\":{sequence},\"say\":\"\\\"{}\\\"\"}}", "é\\n".repeat(3));
             record.previous = blake3::Hash::from(previous).to_string();
-            previous = hash(&previous, sequence, &record.document).into();
+            // Every other one is encrypted in the journal.
+            let proof = sequence.is_multiple_of(2).then_some(([7; 32], [9; 32]));
+            if let Some((salt, stored)) = proof {
+                let hex = |bytes: [u8; 32]| blake3::Hash::from(bytes).to_string();
+                record.attributes = vec![
+                    ("salt", hex(salt).as_str()).into(),
+                    ("stored", hex(stored).as_str()).into(),
+                ];
+            }
+            previous = hash(&previous, sequence, &record.document, proof).into();
             record.hash = blake3::Hash::from(previous).to_string();
             records.push(record);
         }
         let mut head = [0; 32];
         for line in rendered(&records) {
             assert_eq!(line["previous"], blake3::Hash::from(head).to_string());
-            head =
-                hash(&head, line["sequence"].as_u64().unwrap(), line["document"].as_str().unwrap())
-                    .into();
+            let bytes = |name: &str| -> Option<[u8; 32]> {
+                Some(blake3::Hash::from_hex(line.get(name)?.as_str().unwrap()).unwrap().into())
+            };
+            let (sequence, document) =
+                (line["sequence"].as_u64().unwrap(), line["document"].as_str().unwrap());
+            assert_eq!(bytes("salt").is_some(), sequence.is_multiple_of(2));
+            head = hash(&head, sequence, document, bytes("salt").zip(bytes("stored"))).into();
             assert_eq!(line["hash"], blake3::Hash::from(head).to_string());
         }
         assert_eq!(head, previous);
