@@ -578,6 +578,7 @@ fn forgotten() -> Result<()> {
     );
     let vault = portcullis_checkpoint::Vault::open_folder(
         site.state().join("checkpoints"),
+        portcullis_store::Home::open_root(site.state())?.data_keys(),
         portcullis_checkpoint::Bounds::default(),
     )?;
     let request = portcullis_checkpoint::CheckpointRequest {

@@ -11,6 +11,7 @@ use portcullis_checkpoint::{
     Bounds, CheckpointDurability, CheckpointRequest, ExclusionPolicy, Id, RestoreOptions, Vault,
     What,
 };
+use portcullis_encryption::DataKeys;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -23,8 +24,14 @@ const BUDGET: Duration = Duration::from_secs(600);
 const VAULTS: [usize; 3] = [10, 1_000, 5_000];
 /// The number of takes whose median is reported.
 const ROUNDS: usize = 101;
+/// The key of the folder of keys.
+const KEY: [u8; 32] = [7; 32];
+/// The number of takes of a whole tree whose median is reported.
+const TREE_ROUNDS: usize = 15;
 
 fn main() {
+    growth();
+    trees();
     println!(
         "| files | durability | operation | time | files read or written | bytes read | bytes stored |"
     );
@@ -34,27 +41,93 @@ fn main() {
             measure(files, durability);
         }
     }
-    growth();
 }
 
 /// Measures the median of a take and its settling in vaults of different size, alternately, each
 /// with a new content.
 fn growth() {
     println!(
-        "\n| checkpoints and packs | take of one known file | settle | both, against {} |\n|---|---|---|---|",
+        "| checkpoints and packs | vault | take of one known file | settle | both, against {} plain |\n|---|---|---|---|---|",
         VAULTS[0]
     );
-    let mut vaults = VAULTS.map(Grown::new);
+    let vaults = VAULTS.into_iter().flat_map(|size| [(size, true), (size, false)]);
+    let mut vaults: Vec<Grown> = vaults.map(|(size, plain)| Grown::new(size, plain)).collect();
     for round in 0..ROUNDS {
         vaults.iter_mut().for_each(|vault| {
             vault.round(&format!("before {round}"), &format!("after {round}"), true)
         });
     }
-    let medians = vaults.map(|vault| [vault.takes, vault.settles].map(median));
-    for (checkpoints, [take, settle]) in VAULTS.into_iter().zip(medians) {
-        let ratio = (take + settle) / (medians[0][0] + medians[0][1]);
-        println!("| {checkpoints} | {take:.3} ms | {settle:.3} ms | x {ratio:.2} |");
+    let mut first = None;
+    for vault in vaults {
+        let [take, settle] = [vault.takes, vault.settles].map(median);
+        let ratio = (take + settle) / *first.get_or_insert(take + settle);
+        let (checkpoints, form) = (vault.checkpoints, form(vault.plain));
+        println!("| {checkpoints} | {form} | {take:.3} ms | {settle:.3} ms | x {ratio:.2} |");
     }
+    println!();
+}
+
+/// Measures the median of a take of a tree in which nothing changed, and of one in which one file
+/// did, in a plain and an encrypted vault in turn.
+fn trees() {
+    println!(
+        "| files | vault | tree, nothing changed | tree, one file changed |\n|---|---|---|---|"
+    );
+    for files in SIZES {
+        let folder = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(folder.path()).unwrap().join("root");
+        make(&root, files);
+        std::thread::sleep(Duration::from_secs(4));
+        let mut vaults = [true, false].map(|plain| {
+            let home = folder.path().join(form(plain));
+            fs::create_dir(&home).unwrap();
+            let (root, label) = (root.clone(), String::new());
+            let bench = Bench { vault: open(&home, &keys(&home, plain)), root, label, number: 0 };
+            (bench, plain, Vec::new(), Vec::new())
+        });
+        for round in 0..=TREE_ROUNDS {
+            for (bench, _, unchanged, changed) in &mut vaults {
+                let mut timed = || {
+                    let request = bench.request(What::Tree, BUDGET);
+                    let start = Instant::now();
+                    bench.vault.take_checkpoint(&request).unwrap();
+                    start.elapsed()
+                };
+                // This one sees the change that was made for the other vault.
+                timed();
+                let settled = timed();
+                fs::write(path(&root, 0), format!("{round} {settled:?}")).unwrap();
+                let news = timed();
+                // The first take reads the whole tree.
+                if round > 0 {
+                    unchanged.push(settled);
+                    changed.push(news);
+                }
+            }
+        }
+        for (_, plain, unchanged, changed) in vaults {
+            let [unchanged, changed] = [unchanged, changed].map(median);
+            println!("| {files} | {} | {unchanged:.2} ms | {changed:.2} ms |", form(plain));
+        }
+    }
+    println!();
+}
+
+const fn form(plain: bool) -> &'static str {
+    if plain { "plain" } else { "encrypted" }
+}
+
+/// Opens the vault of a folder.
+fn open(home: &Path, keys: &DataKeys) -> Vault {
+    let bounds = Bounds { durability: CheckpointDurability::Process, ..Bounds::default() };
+    Vault::open_folder(home.join("vault"), keys, bounds).unwrap()
+}
+
+/// The keys of a vault.
+fn keys(folder: &Path, plain: bool) -> DataKeys {
+    let keys = DataKeys::new(folder.join("keys"), KEY);
+    keys.set_off(plain).unwrap();
+    keys
 }
 
 fn median(mut times: Vec<Duration>) -> f64 {
@@ -66,25 +139,32 @@ fn median(mut times: Vec<Duration>) -> f64 {
 struct Grown {
     bench: Bench,
     file: PathBuf,
+    home: PathBuf,
+    checkpoints: usize,
+    plain: bool,
     takes: Vec<Duration>,
     settles: Vec<Duration>,
     _folder: tempfile::TempDir,
 }
 
 impl Grown {
-    fn new(checkpoints: usize) -> Self {
+    fn new(checkpoints: usize, plain: bool) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = fs::canonicalize(folder.path()).unwrap().join("root");
         fs::create_dir(&root).unwrap();
-        let vault = Vault::open_folder(
-            folder.path().join("vault"),
-            Bounds { durability: CheckpointDurability::Process, ..Bounds::default() },
-        )
-        .unwrap();
+        let vault = open(folder.path(), &keys(folder.path(), plain));
         let file = root.join("f");
         let bench = Bench { vault, root, label: String::new(), number: 0 };
-        let mut grown =
-            Self { bench, file, takes: Vec::new(), settles: Vec::new(), _folder: folder };
+        let mut grown = Self {
+            bench,
+            file,
+            home: folder.path().to_owned(),
+            checkpoints,
+            plain,
+            takes: Vec::new(),
+            settles: Vec::new(),
+            _folder: folder,
+        };
         for at in 0..checkpoints {
             let text = format!("content {at}");
             grown.round(&text, &text, false);
@@ -95,7 +175,9 @@ impl Grown {
     fn round(&mut self, before: &str, after: &str, counts: bool) {
         fs::write(&self.file, before).unwrap();
         let request = self.bench.request(What::Targets(vec![self.file.clone()]), BUDGET);
+        // As each hook does: a new process has no key.
         let start = Instant::now();
+        self.bench.vault = open(&self.home, &DataKeys::new(self.home.join("keys"), KEY));
         self.bench.vault.take_checkpoint(&request).unwrap();
         let take = start.elapsed();
         fs::write(&self.file, after).unwrap();
@@ -121,9 +203,12 @@ fn measure(files: usize, durability: CheckpointDurability) {
     make(&root, files);
     // Files that changed just now would be read twice.
     std::thread::sleep(Duration::from_secs(4));
-    let vault =
-        Vault::open_folder(folder.path().join("vault"), Bounds { durability, ..Bounds::default() })
-            .unwrap();
+    let vault = Vault::open_folder(
+        folder.path().join("vault"),
+        &keys(folder.path(), false),
+        Bounds { durability, ..Bounds::default() },
+    )
+    .unwrap();
     let mut bench = Bench { vault, root, label: format!("| {files} | {durability:?} "), number: 0 };
     let some: Vec<PathBuf> =
         (0..files.min(300)).map(|at| path(&bench.root, at * (files / files.min(300)))).collect();

@@ -4,19 +4,22 @@ use crate::entry::EntryInfo;
 use crate::error::CheckpointError;
 use crate::folder::{OpenFolder, SourceFile};
 use crate::index::VaultIndex;
+use crate::name_key::NameKey;
 use crate::node::{ContentDigest, NodeStamp, Why};
-use crate::pack::{PackWriter, SMALL, fill};
+use crate::pack_writer::PackWriter;
 use crate::request::ExclusionPolicy;
 use crate::sealed::VaultDir;
 use rustix::fs::FileType;
 use std::ffi::OsStr;
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 
 type Result<T> = std::result::Result<T, CheckpointError>;
 
 /// The number of attempts to read a file that changes while it is read.
 const TRIES: u32 = 3;
+/// The size up to which contents pass through memory.
+const SMALL: usize = 1 << 20;
 
 /// The limits of storing, and its cost so far.
 #[derive(Debug)]
@@ -36,16 +39,24 @@ pub(crate) struct ContentWriter<'a> {
 struct Store<'a> {
     index: VaultIndex<'a>,
     writer: Option<PackWriter>,
+    at: u64,
 }
 
 impl<'a> ContentWriter<'a> {
-    pub(crate) fn new(dir: &'a VaultDir, policy: &ExclusionPolicy, max_bytes: u64) -> Result<Self> {
-        let index = VaultIndex::open(dir)?;
+    /// Creates one that stores. What it writes gets the key of the day of `at`, in milliseconds since
+    /// 1970.
+    pub(crate) fn new(
+        dir: &'a VaultDir,
+        policy: &ExclusionPolicy,
+        max_bytes: u64,
+        at: u64,
+    ) -> Result<Self> {
+        let index = VaultIndex::open(dir, at)?;
         let room = max_bytes.saturating_sub(index.size);
         Ok(Self {
             max_total: policy.max_total,
             room,
-            store: Some(Store { index, writer: None }),
+            store: Some(Store { index, writer: None, at }),
             ..Self::looking(dir, policy.max_file)
         })
     }
@@ -61,6 +72,11 @@ impl<'a> ContentWriter<'a> {
             bytes_stored: 0,
             buffer: Vec::new(),
         }
+    }
+
+    /// Returns the key of names in the vault; none for a scan only.
+    pub(crate) fn names(&self) -> Option<&NameKey> {
+        self.store.as_ref().map(|store| &store.index.names)
     }
 
     /// Returns true if a content that a snapshot knows still exists.
@@ -174,7 +190,7 @@ impl<'a> ContentWriter<'a> {
         } else if let (Some(start), Some(writer)) =
             (start, self.store.as_mut().and_then(|store| store.writer.as_mut()))
         {
-            writer.add(digest, start);
+            writer.add(digest, start).map_err(CheckpointError::io("keep", path))?;
             self.bytes_stored += length;
         }
         Ok(Ok(Some(digest)))
@@ -187,7 +203,7 @@ impl<'a> ContentWriter<'a> {
         self.dir.step("keep", path)?;
         let writer = match &mut store.writer {
             Some(writer) => writer,
-            none => none.insert(PackWriter::begin(self.dir)?),
+            none => none.insert(PackWriter::begin(self.dir, store.at)?),
         };
         let start = start.unwrap_or_else(|| writer.position());
         writer.append(bytes).map_err(CheckpointError::io("keep", path))?;
@@ -227,4 +243,10 @@ impl Store<'_> {
             self.index.has(digest)
         }
     }
+}
+
+/// Reads until the buffer is full or the file ends.
+fn fill(file: &mut impl Read, buffer: &mut Vec<u8>, limit: usize) -> io::Result<()> {
+    buffer.clear();
+    file.take(limit as u64).read_to_end(buffer).map(|_| ())
 }

@@ -3,6 +3,7 @@
 use crate::difference::Difference;
 use crate::id::{Id, InvalidId};
 use crate::node::ContentDigest;
+use portcullis_encryption::EncryptionError;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -74,6 +75,17 @@ pub enum CheckpointError {
         /// The content.
         digest: ContentDigest,
     },
+    /// A file of the vault cannot be encrypted or decrypted as long as a key is missing. Nothing is lost
+    /// by that.
+    #[error("cannot {action} `{}`: {source}", Shown(.path))]
+    Encryption {
+        /// The operation.
+        action: &'static str,
+        /// The file of the vault.
+        path: PathBuf,
+        /// The reason, with its fix.
+        source: EncryptionError,
+    },
     /// Some paths do not hold the state that the actions left; nothing was changed.
     #[error("{}: look at the difference, then restore the others by name, or force it", refusal(.paths))]
     Refused {
@@ -115,6 +127,33 @@ impl CheckpointError {
     ) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { action, path, source }
+    }
+
+    /// Bytes that were encrypted for another place, or changed since, are damage; everything else can
+    /// be fixed.
+    pub(crate) fn encryption(
+        action: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(EncryptionError) -> Self {
+        let path = path.into();
+        move |source| match source {
+            EncryptionError::Changed => {
+                Self::Damaged { path, reason: "it is not what was encrypted for this place" }
+            }
+            source => Self::Encryption { action, path, source },
+        }
+    }
+
+    /// Returns the file of the vault that cannot be read any more, if that is final: it is damaged, or
+    /// its key does not exist.
+    pub(crate) fn unreadable(&self) -> Option<&Path> {
+        match self {
+            Self::Damaged { path, .. }
+            | Self::Encryption { path, source: EncryptionError::KeyMissing { .. }, .. } => {
+                Some(path)
+            }
+            _ => None,
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! index/00 .. index/3f   digest of a content, name of its pack; by the first bits of the digest
+//! index/key              the key that hides these digests; none in a plain vault
 //! index/sizes            size of each pack and its complement; written last, so that without it nothing counts
 //! ```
 //!
@@ -11,10 +12,13 @@
 //! So nothing here is ever flushed, and a missing or torn file is rebuilt from the packs.
 
 use crate::error::CheckpointError;
+use crate::name_key::{INDEX, NameKey};
 use crate::node::ContentDigest;
-use crate::pack::{Pack, PackWriter};
+use crate::pack::Pack;
+use crate::pack_writer::PackWriter;
 use crate::packs::Packs;
 use crate::sealed::VaultDir;
+use crate::stored_name::StoredName;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -23,7 +27,6 @@ use std::path::{Path, PathBuf};
 
 type Result<T> = std::result::Result<T, CheckpointError>;
 
-pub(crate) const FOLDER: &str = "index";
 const SIZES: &str = "sizes";
 /// The bits of a digest's first byte that do not select its file.
 const SHIFT: u32 = 2;
@@ -34,37 +37,47 @@ const SIZE: usize = 16;
 #[derive(Debug)]
 pub(crate) struct VaultIndex<'a> {
     dir: &'a VaultDir,
+    /// The time of new files.
+    at: u64,
+    /// Hides the digests.
+    pub(crate) names: NameKey,
     /// Bytes of all packs.
     pub(crate) size: u64,
     parts: HashMap<u8, Vec<IndexEntry>>,
-    packs: HashMap<ContentDigest, Option<Pack>>,
+    packs: HashMap<StoredName, Option<Pack>>,
 }
 
-/// A content, and the pack that should contain it.
-type IndexEntry = (ContentDigest, ContentDigest);
+/// A hidden content, and the pack that should contain it.
+type IndexEntry = (ContentDigest, StoredName);
 
 impl<'a> VaultIndex<'a> {
-    pub(crate) fn open(dir: &'a VaultDir) -> Result<Self> {
-        let size = match sum(&read(&part(dir, SIZES))?) {
-            Some(size) => size,
-            None => write(dir, &Packs::load(dir)?)?,
+    /// Opens the index. What has to be written gets the key of the day of `at`, in milliseconds since
+    /// 1970.
+    pub(crate) fn open(dir: &'a VaultDir, at: u64) -> Result<Self> {
+        let known = match NameKey::read(dir)? {
+            Some(names) => sum(&read(&part(dir, SIZES))?).map(|size| (names, size)),
+            None => None,
         };
-        Ok(Self { dir, size, parts: HashMap::new(), packs: HashMap::new() })
+        let (names, size) = known.map_or_else(|| rebuild(dir, at), Ok)?;
+        Ok(Self { dir, at, names, size, parts: HashMap::new(), packs: HashMap::new() })
     }
 
     /// Returns true if a content is indexed. Its bytes are not read.
     pub(crate) fn has(&mut self, digest: &ContentDigest) -> Result<bool> {
-        let key = key(digest);
+        let hidden = self.names.hide(digest);
+        let key = key(&hidden);
         let entries = match self.parts.entry(key) {
             std::collections::hash_map::Entry::Occupied(known) => known.into_mut(),
-            std::collections::hash_map::Entry::Vacant(new) => new.insert(entries(self.dir, key)?),
+            std::collections::hash_map::Entry::Vacant(new) => {
+                new.insert(entries(self.dir, key, self.at)?)
+            }
         };
-        let first = entries.partition_point(|(known, _)| known < digest);
-        for (_, name) in entries.iter().skip(first).take_while(|(known, _)| known == digest) {
+        let first = entries.partition_point(|(known, _)| *known < hidden);
+        for (_, name) in entries.iter().skip(first).take_while(|(known, _)| *known == hidden) {
             let pack = self
                 .packs
                 .entry(*name)
-                .or_insert_with(|| Pack::open(&Pack::path(self.dir, name)).ok());
+                .or_insert_with(|| Pack::open(self.dir, &Pack::path(self.dir, name)).ok());
             if pack.as_ref().is_some_and(|pack| pack.find(digest).is_some()) {
                 return Ok(true);
             }
@@ -79,7 +92,7 @@ impl<'a> VaultIndex<'a> {
         // too low.
         append(self.dir, SIZES, &weight(writer.size()))?;
         let Some(name) = writer.finish(self.dir)? else { return Ok(()) };
-        let entries = digests.into_iter().map(|digest| (digest, name));
+        let entries = digests.into_iter().map(|digest| (self.names.hide(&digest), name));
         by_part(entries)
             .iter()
             .try_for_each(|(key, bytes)| append(self.dir, &file_name(*key), bytes))
@@ -91,10 +104,25 @@ pub(crate) fn forget(dir: &VaultDir) -> Result<()> {
     dir.remove(&part(dir, SIZES))
 }
 
+/// Rewrites the index, with a new key if the one that it has cannot be read.
+fn rebuild(dir: &VaultDir, at: u64) -> Result<(NameKey, u64)> {
+    let names = match NameKey::read(dir)? {
+        Some(names) => names,
+        None => {
+            forget(dir)?;
+            NameKey::make(dir, at)?
+        }
+    };
+    let size = write(dir, &Packs::load(dir)?, &names)?;
+    Ok((names, size))
+}
+
 /// Rewrites the index and returns the total bytes of the packs.
-pub(crate) fn write(dir: &VaultDir, packs: &Packs) -> Result<u64> {
-    let entries =
-        packs.packs.iter().flat_map(|pack| pack.entries().map(|(digest, _)| (digest, pack.name)));
+pub(crate) fn write(dir: &VaultDir, packs: &Packs, names: &NameKey) -> Result<u64> {
+    let entries = packs
+        .packs
+        .iter()
+        .flat_map(|pack| pack.entries().map(|(digest, _)| (names.hide(&digest), pack.name)));
     let parts = by_part(entries);
     for key in 0..=key(&ContentDigest([u8::MAX; 32])) {
         match parts.get(&key) {
@@ -119,7 +147,7 @@ fn file_name(key: u8) -> String {
 }
 
 fn part(dir: &VaultDir, name: &str) -> PathBuf {
-    dir.folder.join(FOLDER).join(name)
+    dir.folder.join(INDEX).join(name)
 }
 
 fn by_part(entries: impl Iterator<Item = IndexEntry>) -> BTreeMap<u8, Vec<u8>> {
@@ -133,17 +161,17 @@ fn by_part(entries: impl Iterator<Item = IndexEntry>) -> BTreeMap<u8, Vec<u8>> {
 }
 
 /// Returns the entries of one file, in order. A torn file is not reliable, so the index is rebuilt.
-fn entries(dir: &VaultDir, key: u8) -> Result<Vec<IndexEntry>> {
+fn entries(dir: &VaultDir, key: u8, at: u64) -> Result<Vec<IndexEntry>> {
     let path = part(dir, &file_name(key));
     let mut bytes = read(&path)?.unwrap_or_default();
     if !bytes.len().is_multiple_of(ENTRY) {
-        write(dir, &Packs::load(dir)?)?;
+        rebuild(dir, at)?;
         bytes = read(&path)?.unwrap_or_default();
     }
     let (digests, _) = bytes.as_chunks::<32>();
     let (pairs, _) = digests.as_chunks::<2>();
     let mut entries: Vec<IndexEntry> =
-        pairs.iter().map(|[digest, pack]| (ContentDigest(*digest), ContentDigest(*pack))).collect();
+        pairs.iter().map(|[digest, pack]| (ContentDigest(*digest), StoredName(*pack))).collect();
     entries.sort_unstable();
     Ok(entries)
 }

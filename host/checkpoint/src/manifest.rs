@@ -7,8 +7,8 @@ use crate::packs::Packs;
 use crate::path::{Rel, root};
 use crate::report::{self, Cause, CheckpointDetail, CheckpointList, CheckpointSummary, LeftOuts};
 use crate::request::ExclusionPolicy;
-use crate::sealed;
 use crate::snapshot::{EntryChange, TreeSnapshot};
+use crate::stored_name::StoredName;
 use crate::vault::Vault;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -51,7 +51,7 @@ pub(crate) struct ScannedPath {
 pub(crate) enum BeforeState {
     Here(TreeSnapshot),
     /// In a file of its own, shared by all checkpoints of an unchanged tree.
-    Stored(ContentDigest),
+    Stored(StoredName),
     /// No longer needed: the changes contain it.
     Settled,
 }
@@ -89,9 +89,9 @@ impl Manifest {
     }
 
     /// Returns the snapshots that it still needs.
-    pub(crate) fn stored(&self) -> impl Iterator<Item = ContentDigest> {
+    pub(crate) fn stored(&self) -> impl Iterator<Item = StoredName> {
         self.areas.iter().filter_map(|area| match area.before {
-            BeforeState::Stored(digest) => Some(digest),
+            BeforeState::Stored(name) => Some(name),
             _ => None,
         })
     }
@@ -116,11 +116,12 @@ impl Vault {
     /// Returns all checkpoints, oldest first.
     ///
     /// # Errors
-    /// Fails if the vault cannot be read. A damaged checkpoint is part of the result instead.
+    /// Fails if the vault cannot be read. A checkpoint that is damaged, or whose key is missing, is
+    /// part of the result instead.
     pub fn list(&self) -> Result<CheckpointList> {
         let _lock = self.lock_shared()?;
         let (manifests, mut damaged) = self.manifests()?;
-        damaged.extend(Packs::load(&self.dir)?.damaged);
+        damaged.extend(Packs::load(&self.dir)?.unreadable);
         let unfinished = self.unfinished()?;
         Ok(CheckpointList {
             checkpoints: manifests.iter().map(Manifest::listed).collect(),
@@ -148,7 +149,8 @@ impl Vault {
     }
 
     pub(crate) fn manifest(&self, id: &Id) -> Result<Manifest> {
-        sealed::read(&self.manifest_path(id))?
+        self.dir
+            .read(&self.manifest_path(id))?
             .ok_or_else(|| CheckpointError::Unknown { id: id.clone() })
     }
 
@@ -156,7 +158,7 @@ impl Vault {
     pub(crate) fn manifests(&self) -> Result<(Vec<Manifest>, Vec<CheckpointError>)> {
         let (mut good, mut damaged) = (Vec::new(), Vec::new());
         for path in self.dir.list("checkpoints")? {
-            match sealed::read::<Manifest>(&path) {
+            match self.dir.read::<Manifest>(&path) {
                 Ok(manifest) => good.extend(manifest),
                 Err(error) => damaged.push(error),
             }
@@ -169,15 +171,15 @@ impl Vault {
     pub(crate) fn before(&self, before: &BeforeState) -> Result<TreeSnapshot> {
         match before {
             BeforeState::Here(snapshot) => Ok(snapshot.clone()),
-            BeforeState::Stored(digest) => {
-                let path = self.snapshot_path(digest);
-                sealed::read(&path)?.ok_or(CheckpointError::Damaged { path, reason: "it is gone" })
+            BeforeState::Stored(name) => {
+                let path = self.snapshot_path(name);
+                self.dir.read(&path)?.ok_or(CheckpointError::Damaged { path, reason: "it is gone" })
             }
             BeforeState::Settled => Ok(TreeSnapshot::default()),
         }
     }
 
-    pub(crate) fn snapshot_path(&self, digest: &ContentDigest) -> PathBuf {
-        self.dir.folder.join("snapshots").join(digest.to_string())
+    pub(crate) fn snapshot_path(&self, name: &StoredName) -> PathBuf {
+        self.dir.folder.join("snapshots").join(name.to_string())
     }
 }

@@ -1,31 +1,43 @@
-//! Packs: files of contents, one per checkpoint, written once and then only read.
+//! Packs: files of contents, written once and then only read.
 //!
 //! ```text
-//! mark | contents, one after the other | digest, offset, length of each, by digest | count | checksum | mark
+//! encrypted   mark 2 | key | contents | index | length of the index | mark 2
+//! plain       mark 1 | contents | index | count | checksum of the index | mark 1
+//! index       digest, offset, length of each content, by digest
 //! ```
+//!
+//! The key of an encrypted pack is random, and encrypted with the key of a day. Each content, and the
+//! index, is a text in parts: the id of the text, then at most 1 MiB and a tag for each part.
 
 use crate::error::CheckpointError;
 use crate::node::ContentDigest;
-use crate::sealed::VaultDir;
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use crate::sealed::{KIND, MARK_BYTES, VaultDir};
+use crate::stored_name::StoredName;
+use portcullis_encryption::{DataKeys, KeyId, PartCipher, PartStream};
+use std::fs::{File, OpenOptions};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 type Result<T> = std::result::Result<T, CheckpointError>;
 
-const MARK: &[u8; 8] = b"pcpack\0\x01";
-const ENTRY: usize = 48;
-const FOOT: usize = 8 + 32 + 8;
-/// The size up to which contents pass through memory.
-pub(crate) const SMALL: usize = 1 << 20;
-const BUFFER: usize = 1 << 20;
+pub(crate) const MARK: &[u8; MARK_BYTES] = b"pcpack\0\x01";
+pub(crate) const MARK_ENCRYPTED: &[u8; MARK_BYTES] = b"pcpack\0\x02";
+pub(crate) const ENTRY: usize = 48;
+pub(crate) const FOOT: usize = 8 + 32 + MARK_BYTES;
+pub(crate) const FOOT_ENCRYPTED: usize = 8 + MARK_BYTES;
+/// The bytes of a text that are encrypted at once.
+pub(crate) const PART: usize = 1 << 20;
+pub(crate) const TAG: usize = PartStream::TAG_BYTES;
+/// What texts in parts are: an index cannot be read as a content.
+pub(crate) const CONTENT: &[u8] = b"content";
+pub(crate) const INDEX: &[u8] = b"index";
 
 /// The location of a content in a pack.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extent {
     pub(crate) offset: u64,
+    /// Bytes of the content, not of the pack.
     pub(crate) length: u64,
 }
 
@@ -34,45 +46,29 @@ pub(crate) struct Extent {
 #[derive(Debug)]
 pub(crate) struct Pack {
     pub(crate) path: PathBuf,
-    /// The checksum of its index.
-    pub(crate) name: ContentDigest,
+    pub(crate) name: StoredName,
     pub(crate) size: u64,
+    /// The key of the day; none for a plain pack.
+    pub(crate) key: Option<KeyId>,
+    cipher: Option<PartCipher>,
     index: Vec<u8>,
 }
 
 impl Pack {
-    pub(crate) fn path(dir: &VaultDir, name: &ContentDigest) -> PathBuf {
+    pub(crate) fn path(dir: &VaultDir, name: &StoredName) -> PathBuf {
         dir.folder.join("packs").join(format!("{name}.pack"))
     }
 
-    pub(crate) fn open(path: &Path) -> Result<Self> {
-        let damaged = |reason| CheckpointError::Damaged { path: path.to_owned(), reason };
-        let unreadable = |error: io::Error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => damaged("it is cut off"),
-            _ => CheckpointError::io("read", path)(error),
-        };
-        let file = File::open(path).map_err(unreadable)?;
-        let size = file.metadata().map_err(unreadable)?.len();
-        let mut foot = [0; FOOT];
-        let foot_at = size.checked_sub(FOOT as u64).ok_or_else(|| damaged("it is cut off"))?;
-        file.read_exact_at(&mut foot, foot_at).map_err(unreadable)?;
-        let (count, rest) = foot.split_at(8);
-        let (sum, mark) = rest.split_at(32);
-        if mark != MARK {
-            return Err(damaged("it is cut off or of another version"));
+    pub(crate) fn open(dir: &VaultDir, path: &Path) -> Result<Self> {
+        let file = PackFile::open(path)?;
+        let mark = file.read(file.size.checked_sub(MARK_BYTES as u64), MARK_BYTES)?;
+        if mark == MARK_ENCRYPTED {
+            file.open_encrypted(dir)
+        } else if mark == MARK {
+            file.open_plain()
+        } else {
+            Err(file.damaged("it is cut off or of another version"))
         }
-        let length = number(count)
-            .checked_mul(ENTRY as u64)
-            .filter(|length| *length <= foot_at)
-            .ok_or_else(|| damaged("its index is wrong"))?;
-        let mut index =
-            vec![0; usize::try_from(length).map_err(|_| damaged("its index is wrong"))?];
-        file.read_exact_at(&mut index, foot_at - length).map_err(unreadable)?;
-        let name = ContentDigest::of_bytes(&index);
-        if name.0 != sum {
-            return Err(damaged("the checksum of its index is wrong"));
-        }
-        Ok(Self { path: path.to_owned(), name, size, index })
     }
 
     pub(crate) fn entries(&self) -> impl ExactSizeIterator<Item = (ContentDigest, Extent)> + '_ {
@@ -102,21 +98,185 @@ impl Pack {
     ) -> io::Result<bool> {
         let file = File::open(&self.path)?;
         let mut hasher = blake3::Hasher::new();
-        let mut buffer = vec![0; BUFFER.min(usize::try_from(extent.length).unwrap_or(BUFFER))];
-        let (mut at, mut left) = (extent.offset, extent.length);
-        while left > 0 {
-            let length = buffer.len().min(usize::try_from(left).unwrap_or(BUFFER));
-            let part = buffer.get_mut(..length).unwrap_or_default();
-            match file.read_exact_at(part, at) {
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
-                other => other?,
-            }
+        let mut hashed = |part: &[u8]| {
             hasher.update(part);
-            to(part)?;
-            at += length as u64;
-            left -= length as u64;
+            to(part)
+        };
+        let whole = match &self.cipher {
+            Some(cipher) => copy_encrypted(&file, cipher, extent, &mut hashed)?,
+            None => copy_plain(&file, extent, &mut hashed)?,
+        };
+        Ok(whole && hasher.finalize().as_bytes() == &digest.0)
+    }
+
+    /// Encrypts the pack's key with the key of another day; nothing else of the pack changes.
+    pub(crate) fn renew_key(&self, dir: &VaultDir, at: u64) -> Result<()> {
+        let Some(cipher) = &self.cipher else { return Ok(()) };
+        let header = dir
+            .keys
+            .wrap_cipher(cipher, KIND, at, &dir.place_of(&self.path))
+            .map_err(CheckpointError::encryption("encrypt", &self.path))?;
+        let Some(header) = header else { return Ok(()) };
+        dir.step("renew", &self.path)?;
+        // A disk writes these bytes as a whole: they are in one sector.
+        let write = || {
+            let file = OpenOptions::new().write(true).open(&self.path)?;
+            file.write_all_at(&header, MARK_BYTES as u64)?;
+            file.sync_data()
+        };
+        write().map_err(CheckpointError::io("write", &self.path))
+    }
+}
+
+/// The file of a pack, before its form is known.
+struct PackFile<'a> {
+    path: &'a Path,
+    file: File,
+    size: u64,
+}
+
+impl<'a> PackFile<'a> {
+    fn open(path: &'a Path) -> Result<Self> {
+        let open = || {
+            let file = File::open(path)?;
+            Ok((file.metadata()?.len(), file))
+        };
+        let (size, file) = open().map_err(CheckpointError::io("read", path))?;
+        Ok(Self { path, file, size })
+    }
+
+    fn damaged(&self, reason: &'static str) -> CheckpointError {
+        CheckpointError::Damaged { path: self.path.to_owned(), reason }
+    }
+
+    /// Reads bytes at a position; none is one before the beginning.
+    fn read(&self, at: Option<u64>, length: usize) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; length];
+        let read = match at {
+            Some(at) => read_whole(&self.file, &mut bytes, at),
+            None => Ok(false),
+        };
+        if read.map_err(CheckpointError::io("read", self.path))? {
+            Ok(bytes)
+        } else {
+            Err(self.damaged("it is cut off"))
         }
-        Ok(hasher.finalize().as_bytes() == &digest.0)
+    }
+
+    /// Reads the bytes before the foot, which says how many they are.
+    fn read_index(&self, foot: usize, length: Option<u64>) -> Result<Vec<u8>> {
+        let end = self.size.saturating_sub(foot as u64);
+        let fits = length.filter(|length| *length <= end);
+        let length = fits.and_then(|length| usize::try_from(length).ok());
+        let length = length.ok_or_else(|| self.damaged("its index is wrong"))?;
+        self.read(end.checked_sub(length as u64), length)
+    }
+
+    fn open_plain(self) -> Result<Pack> {
+        let foot = self.read(self.size.checked_sub(FOOT as u64), FOOT)?;
+        let (count, rest) = foot.split_at(8);
+        let sum = rest.get(..32).unwrap_or_default();
+        let index = self.read_index(FOOT, number(count).checked_mul(ENTRY as u64))?;
+        let name = StoredName::of_bytes(&index);
+        if name.0 != sum {
+            return Err(self.damaged("the checksum of its index is wrong"));
+        }
+        let (path, size) = (self.path.to_owned(), self.size);
+        Ok(Pack { path, name, size, key: None, cipher: None, index })
+    }
+
+    fn open_encrypted(self, dir: &VaultDir) -> Result<Pack> {
+        let name = self.path.file_stem().and_then(|name| StoredName::parse(name.to_str()?));
+        let name = name.ok_or_else(|| self.damaged("its name is wrong"))?;
+        let foot = self.read(self.size.checked_sub(FOOT_ENCRYPTED as u64), FOOT_ENCRYPTED)?;
+        let length = number(foot.get(..8).unwrap_or_default());
+        let index = self.read_index(FOOT_ENCRYPTED, Some(length))?;
+        let header = self.read(Some(MARK_BYTES as u64), PartCipher::HEADER_BYTES)?;
+        let cipher = dir
+            .keys
+            .open_cipher(KIND, &dir.place_of(self.path), &header)
+            .map_err(CheckpointError::encryption("decrypt", self.path))?;
+        let index = decrypt_index(&cipher, index);
+        let index = index.ok_or_else(|| self.damaged("its index is wrong"))?;
+        let key = DataKeys::key_of(&header);
+        let (path, size) = (self.path.to_owned(), self.size);
+        Ok(Pack { path, name, size, key, cipher: Some(cipher), index })
+    }
+}
+
+fn decrypt_index(cipher: &PartCipher, mut stored: Vec<u8>) -> Option<Vec<u8>> {
+    let (id, mut rest) = stored.split_first_chunk_mut()?;
+    let mut stream = cipher.open_stream(*id, INDEX);
+    let mut index = Vec::with_capacity(rest.len());
+    loop {
+        let (part, later) = rest.split_at_mut(rest.len().min(PART + TAG));
+        let (part, tag) = part.split_last_chunk_mut()?;
+        stream.decrypt_part(part, tag, later.is_empty()).ok()?;
+        index.extend_from_slice(part);
+        if later.is_empty() {
+            return Some(index);
+        }
+        rest = later;
+    }
+}
+
+fn copy_plain(
+    file: &File,
+    extent: Extent,
+    to: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+) -> io::Result<bool> {
+    let mut buffer = vec![0; PART.min(usize::try_from(extent.length).unwrap_or(PART))];
+    let (mut at, mut left) = (extent.offset, extent.length);
+    while left > 0 {
+        let length = buffer.len().min(usize::try_from(left).unwrap_or(PART));
+        let part = buffer.get_mut(..length).unwrap_or_default();
+        if !read_whole(file, part, at)? {
+            return Ok(false);
+        }
+        to(part)?;
+        at = at.saturating_add(length as u64);
+        left -= length as u64;
+    }
+    Ok(true)
+}
+
+fn copy_encrypted(
+    file: &File,
+    cipher: &PartCipher,
+    extent: Extent,
+    to: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+) -> io::Result<bool> {
+    let mut id = [0; PartStream::ID_BYTES];
+    if !read_whole(file, &mut id, extent.offset)? {
+        return Ok(false);
+    }
+    let mut stream = cipher.open_stream(id, CONTENT);
+    let mut buffer = vec![0; PART.min(usize::try_from(extent.length).unwrap_or(PART)) + TAG];
+    let (mut at, mut left) = (extent.offset.saturating_add(id.len() as u64), extent.length);
+    loop {
+        let length = PART.min(usize::try_from(left).unwrap_or(PART));
+        let stored = buffer.get_mut(..length + TAG).unwrap_or_default();
+        if !read_whole(file, stored, at)? {
+            return Ok(false);
+        }
+        at = at.saturating_add(stored.len() as u64);
+        left -= length as u64;
+        let Some((part, tag)) = stored.split_last_chunk_mut() else { return Ok(false) };
+        if stream.decrypt_part(part, tag, left == 0).is_err() {
+            return Ok(false);
+        }
+        to(part)?;
+        if left == 0 {
+            return Ok(true);
+        }
+    }
+}
+
+/// Fills the buffer; false if the file ends before.
+fn read_whole(file: &File, buffer: &mut [u8], at: u64) -> io::Result<bool> {
+    match file.read_exact_at(buffer, at) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        read => read.map(|()| true),
     }
 }
 
@@ -132,100 +292,4 @@ fn entry(bytes: &[u8]) -> (ContentDigest, Extent) {
     }
     let (offset, length) = place.split_at_checked(8).unwrap_or_default();
     (ContentDigest(digest), Extent { offset: number(offset), length: number(length) })
-}
-
-/// A pack that is being written.
-#[derive(Debug)]
-pub(crate) struct PackWriter {
-    path: PathBuf,
-    file: File,
-    buffer: Vec<u8>,
-    /// Bytes in the file, without the buffer.
-    written: u64,
-    pub(crate) index: BTreeMap<ContentDigest, Extent>,
-}
-
-impl PackWriter {
-    pub(crate) fn begin(dir: &VaultDir) -> Result<Self> {
-        let (path, file) = dir.draft()?;
-        Ok(Self { path, file, buffer: MARK.to_vec(), written: 0, index: BTreeMap::new() })
-    }
-
-    /// Returns the start of the next content.
-    pub(crate) fn position(&self) -> u64 {
-        self.written + self.buffer.len() as u64
-    }
-
-    pub(crate) fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.buffer.extend_from_slice(bytes);
-        if self.buffer.len() >= BUFFER { self.flush() } else { Ok(()) }
-    }
-
-    /// Registers the bytes appended since `start` as a content.
-    pub(crate) fn add(&mut self, digest: ContentDigest, start: u64) {
-        self.index.insert(digest, Extent { offset: start, length: self.position() - start });
-    }
-
-    /// Discards the bytes appended since `start`.
-    pub(crate) fn take_back(&mut self, start: u64) -> io::Result<()> {
-        match start.checked_sub(self.written) {
-            Some(kept) => self.buffer.truncate(usize::try_from(kept).unwrap_or(usize::MAX)),
-            None => {
-                self.buffer.clear();
-                self.file.set_len(start)?;
-                self.file.seek(SeekFrom::Start(start))?;
-                self.written = start;
-            }
-        }
-        Ok(())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.write_all(&self.buffer)?;
-        self.written += self.buffer.len() as u64;
-        self.buffer.clear();
-        Ok(())
-    }
-
-    /// Returns the size in bytes of the pack if it were finished now.
-    pub(crate) fn size(&self) -> u64 {
-        self.position() + (self.index.len() * ENTRY + FOOT) as u64
-    }
-
-    /// Turns it into a pack, named by its index, and returns the name. Without contents no pack is
-    /// created.
-    pub(crate) fn finish(mut self, dir: &VaultDir) -> Result<Option<ContentDigest>> {
-        if self.index.is_empty() {
-            self.discard();
-            return Ok(None);
-        }
-        let mut index = Vec::with_capacity(self.index.len() * ENTRY);
-        for (digest, extent) in &self.index {
-            index.extend_from_slice(&digest.0);
-            index.extend_from_slice(&extent.offset.to_le_bytes());
-            index.extend_from_slice(&extent.length.to_le_bytes());
-        }
-        let name = ContentDigest::of_bytes(&index);
-        let foot = [&(self.index.len() as u64).to_le_bytes()[..], &name.0, MARK].concat();
-        let write =
-            self.append(&index).and_then(|()| self.append(&foot)).and_then(|()| self.flush());
-        if let Err(error) = write {
-            let path = self.path.clone();
-            self.discard();
-            return Err(CheckpointError::io("write", path)(error));
-        }
-        // A pack of that name has the same contents.
-        dir.publish(&self.path, &self.file, &Pack::path(dir, &name), true).map(|_| Some(name))
-    }
-
-    pub(crate) fn discard(self) {
-        // If it is left over after a crash, the next collection removes it.
-        let _ = std::fs::remove_file(&self.path);
-    }
-}
-
-/// Reads until the buffer is full or the file ends.
-pub(crate) fn fill(file: &mut impl Read, buffer: &mut Vec<u8>, limit: usize) -> io::Result<()> {
-    buffer.clear();
-    file.take(limit as u64).read_to_end(buffer).map(|_| ())
 }

@@ -5,7 +5,7 @@ use crate::node::ContentDigest;
 use crate::pack::{Extent, Pack};
 use crate::sealed::VaultDir;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 type Result<T> = std::result::Result<T, CheckpointError>;
 
@@ -13,16 +13,23 @@ type Result<T> = std::result::Result<T, CheckpointError>;
 #[derive(Debug, Default)]
 pub(crate) struct Packs {
     pub(crate) packs: Vec<Pack>,
-    pub(crate) damaged: Vec<CheckpointError>,
+    /// Those that are damaged, and those whose key is missing.
+    pub(crate) unreadable: Vec<CheckpointError>,
+    /// One whose key is missing: what is in no other pack may be in it.
+    locked: Option<PathBuf>,
 }
 
 impl Packs {
     pub(crate) fn load(dir: &VaultDir) -> Result<Self> {
         let mut all = Self::default();
         for path in dir.list("packs")? {
-            match Pack::open(&path) {
+            match Pack::open(dir, &path) {
                 Ok(pack) => all.packs.push(pack),
-                Err(error @ CheckpointError::Damaged { .. }) => all.damaged.push(error),
+                Err(error @ CheckpointError::Damaged { .. }) => all.unreadable.push(error),
+                Err(error @ CheckpointError::Encryption { .. }) => {
+                    all.unreadable.push(error);
+                    all.locked = Some(path);
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -42,12 +49,19 @@ impl Packs {
     /// valid only if no error is returned.
     pub(crate) fn copy(
         &self,
+        dir: &VaultDir,
         digest: &ContentDigest,
         of: &Path,
         to: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> Result<()> {
         let lost = || CheckpointError::Lost { path: of.to_owned(), digest: *digest };
-        let (pack, extent) = self.find(digest).ok_or_else(lost)?;
+        let Some((pack, extent)) = self.find(digest) else {
+            // The error of that pack says what is missing.
+            if let Some(path) = &self.locked {
+                Pack::open(dir, path)?;
+            }
+            return Err(lost());
+        };
         if pack.copy(digest, extent, to).map_err(CheckpointError::io("put back", of))? {
             Ok(())
         } else {

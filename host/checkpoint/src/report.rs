@@ -272,6 +272,8 @@ pub struct Collected {
     pub bytes_before: u64,
     /// Bytes of contents after.
     pub bytes_after: u64,
+    /// Keys of days that were destroyed.
+    pub keys: u64,
 }
 
 pub(crate) fn below(path: &Path, tops: &[PathBuf]) -> bool {

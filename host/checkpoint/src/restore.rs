@@ -12,7 +12,6 @@ use crate::plan::{Item, differences, items};
 use crate::report::{Cause, LeftOut, LeftOuts, Restored, Taken};
 use crate::request::{ExclusionPolicy, RestoreOptions};
 use crate::restore_executor::RestoreExecutor;
-use crate::sealed;
 use crate::targets;
 use crate::vault::Vault;
 use std::collections::{BTreeMap, BTreeSet};
@@ -75,7 +74,7 @@ impl Vault {
         let intent =
             Intent { undo: how.undo.clone(), of: id.clone(), at: how.at, policy, items, loosened };
         // From here on the next restore completes what a crash interrupts.
-        self.dir.write(&self.intent_path(&intent.undo), &intent, false)?;
+        self.dir.write(&self.intent_path(&intent.undo), &intent, false, intent.at)?;
         let restored = self.carry_out(&intent, true, restored)?;
         self.look_again(id, how, restored)
     }
@@ -112,7 +111,7 @@ impl Vault {
     fn resume_shared(&self) -> Result<Vec<(Id, Restored)>> {
         let mut ended = Vec::new();
         for undo in self.unfinished()? {
-            if let Some(intent) = sealed::read::<Intent>(&self.intent_path(&undo))? {
+            if let Some(intent) = self.dir.read::<Intent>(&self.intent_path(&undo))? {
                 let restored = self.carry_out(&intent, false, report(&[], &intent.items))?;
                 ended.push((undo, restored));
             }

@@ -99,7 +99,7 @@ impl RestoreExecutor<'_> {
             Node::File { size, mode, modified, sparse, .. } => {
                 let Some(digest) = item.wanted.node.digest() else { return Ok(()) };
                 let mut file = staging.create(name).map_err(failed)?;
-                packs.copy(&digest, &full, &mut |part| {
+                packs.copy(&self.vault.dir, &digest, &full, &mut |part| {
                     if *sparse { write_with_holes(&mut file, part) } else { file.append(part) }
                 })?;
                 // All other files are flushed together with the rest.

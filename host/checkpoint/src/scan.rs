@@ -40,8 +40,9 @@ pub(crate) struct Scan<'a> {
     pub(crate) rescans_base: bool,
     /// Names of folders of unfinished restores.
     pub(crate) restore_folders: &'a BTreeSet<OsString>,
-    /// Device and inode of the vault, which is not part of a tree's content either.
-    pub(crate) vault: (u64, u64),
+    /// Device and inode of the vault's folder and of that of its keys, which are not part of a tree's
+    /// content either: a copy of a key would undo that it is destroyed.
+    pub(crate) own_folders: Vec<(u64, u64)>,
     /// The deadline of the scan, and that of reading.
     pub(crate) deadlines: (Option<Instant>, Option<Instant>),
     /// The file system's clock at the start: files changed shortly before it are read again next
@@ -221,7 +222,8 @@ impl Scan<'_> {
         let rules = if self.applies_policy { seen.rules.enter(&folder, &full, &names) } else { 0 };
         for name in names.iter().filter(|name| !self.restore_folders.contains(*name)) {
             match folder.find(name) {
-                Ok(Some(found)) if (found.stamp.device, found.stamp.inode) == self.vault => {}
+                Ok(Some(found))
+                    if self.own_folders.contains(&(found.stamp.device, found.stamp.inode)) => {}
                 Ok(Some(found)) => {
                     let path = path.join(name);
                     match self.scan_order(seen, &path, name, &found) {

@@ -1,14 +1,21 @@
 //! The vault's own files: drafted, flushed and renamed, so that a reader never sees a partial one;
-//! and the checksum that reveals a damaged one.
+//! and encrypted for their place, or with a checksum, so that a damaged one is noticed.
+//!
+//! ```text
+//! encrypted   mark 2 | a text that is encrypted with the key of a day, and names it
+//! plain       mark 1 | checksum | text
+//! ```
 
 use crate::error::CheckpointError;
 use crate::request::CheckpointDurability;
 use crate::steps::StepHook;
+use portcullis_encryption::{DataKeys, DataKind, EncryptionError, KeyId};
 use portcullis_fs::sync_folder;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +23,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 type Result<T> = std::result::Result<T, CheckpointError>;
 
-const MARK: &[u8; 8] = b"pcchk\0\0\x01";
+pub(crate) const KIND: DataKind = DataKind::Checkpoints;
+pub(crate) const MARK_BYTES: usize = 8;
+const MARK: &[u8; MARK_BYTES] = b"pcchk\0\0\x01";
+const MARK_ENCRYPTED: &[u8; MARK_BYTES] = b"pcchk\0\0\x02";
+/// The beginning of a file that shows its key: its mark, and the beginning of an encrypted text.
+const KEY_SHOWN: u64 = MARK_BYTES as u64 + 12;
 const SEAL: usize = 32;
 static DRAFTS: AtomicU64 = AtomicU64::new(0);
 
@@ -24,6 +36,7 @@ static DRAFTS: AtomicU64 = AtomicU64::new(0);
 #[derive(Clone, Debug)]
 pub(crate) struct VaultDir {
     pub(crate) folder: PathBuf,
+    pub(crate) keys: DataKeys,
     pub(crate) steps: Arc<dyn StepHook>,
     pub(crate) durability: CheckpointDurability,
 }
@@ -83,20 +96,115 @@ impl VaultDir {
         Ok(true)
     }
 
-    /// Writes a value with its checksum; returns true if the name was free or could be replaced.
+    /// Writes a value for its place, with the key of the day of `at` (milliseconds since 1970); returns
+    /// true if the name was free or could be replaced.
     pub(crate) fn write<T: Serialize>(
         &self,
         target: &Path,
         value: &T,
         replace: bool,
+        at: u64,
     ) -> Result<bool> {
-        let bytes = seal(value).map_err(CheckpointError::io("write", target))?;
+        let body = postcard::to_allocvec(value)
+            .map_err(|error| io::Error::other(error.to_string()))
+            .map_err(CheckpointError::io("write", target))?;
+        self.write_body(target, &body, replace, at)
+    }
+
+    fn write_body(&self, target: &Path, body: &[u8], replace: bool, at: u64) -> Result<bool> {
+        let encrypted = self
+            .keys
+            .encrypt(KIND, at, &self.place_of(target), body)
+            .map_err(CheckpointError::encryption("encrypt", target))?;
+        let sum;
+        let parts = match &encrypted {
+            Some(encrypted) => [MARK_ENCRYPTED.as_slice(), encrypted, &[]],
+            None => {
+                sum = blake3::hash(body);
+                [MARK.as_slice(), sum.as_bytes(), body]
+            }
+        };
         let (draft, mut file) = self.draft()?;
-        if let Err(error) = file.write_all(&bytes) {
+        if let Err(error) = parts.into_iter().try_for_each(|part| file.write_all(part)) {
             let _ = fs::remove_file(&draft);
             return Err(CheckpointError::io("write", target)(error));
         }
         self.publish(&draft, &file, target, replace)
+    }
+
+    /// Reads a value and checks it; none if the file does not exist.
+    pub(crate) fn read<T: DeserializeOwned>(&self, path: &Path) -> Result<Option<T>> {
+        let Some(body) = self.read_body(path)? else { return Ok(None) };
+        postcard::from_bytes(&body).map(Some).map_err(|_| damaged(path)("its content is wrong"))
+    }
+
+    fn read_body(&self, path: &Path) -> Result<Option<Vec<u8>>> {
+        let mut bytes = match fs::read(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            other => other.map_err(CheckpointError::io("read", path))?,
+        };
+        let damaged = damaged(path);
+        if bytes.len() < MARK_BYTES {
+            return Err(damaged("it is too short"));
+        }
+        if bytes.starts_with(MARK_ENCRYPTED) {
+            bytes.drain(..MARK_BYTES);
+            return self.decrypt(path, bytes).map(Some);
+        }
+        let (mark, rest) = bytes.split_at_checked(MARK_BYTES).unwrap_or_default();
+        if mark != MARK {
+            let other = mark.get(..5) == MARK.get(..5);
+            return Err(if other {
+                CheckpointError::OtherVersion { path: path.to_owned() }
+            } else {
+                damaged("its header is wrong")
+            });
+        }
+        let (sum, body) = rest.split_at_checked(SEAL).ok_or_else(|| damaged("it is too short"))?;
+        if blake3::hash(body).as_bytes() != sum {
+            return Err(damaged("its checksum is wrong"));
+        }
+        Ok(Some(body.to_vec()))
+    }
+
+    fn decrypt(&self, path: &Path, text: Vec<u8>) -> Result<Vec<u8>> {
+        // The mark says that it is encrypted: a plain text was put there.
+        DataKeys::key_of(&text)
+            .ok_or(EncryptionError::Changed)
+            .and_then(|_| self.keys.decrypt(KIND, &self.place_of(path), text))
+            .map_err(CheckpointError::encryption("decrypt", path))
+    }
+
+    /// Writes a file again, with the key of another day.
+    pub(crate) fn rewrite(&self, path: &Path, at: u64) -> Result<()> {
+        match self.read_body(path)? {
+            Some(body) => self.write_body(path, &body, true, at).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the key that a file of the vault names; none for a plain or a missing one.
+    pub(crate) fn key_of(&self, path: &Path) -> Result<Option<KeyId>> {
+        let mut begin = Vec::new();
+        let read = File::open(path).and_then(|file| file.take(KEY_SHOWN).read_to_end(&mut begin));
+        match read {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            read => read
+                .map(|_| begin.get(MARK_BYTES..).and_then(DataKeys::key_of))
+                .map_err(CheckpointError::io("read", path)),
+        }
+    }
+
+    /// Returns true if new files are encrypted.
+    pub(crate) fn encrypts(&self) -> Result<bool> {
+        let off = self.keys.is_off();
+        off.map(|off| !off).map_err(CheckpointError::encryption("encrypt", &self.folder))
+    }
+
+    /// Returns the place that a file is encrypted for: its path in the vault.
+    pub(crate) fn place_of<'p>(&self, path: &'p Path) -> Vec<&'p str> {
+        let inside = path.strip_prefix(&self.folder).unwrap_or(path);
+        inside.iter().filter_map(OsStr::to_str).collect()
     }
 
     /// Removes a file of the vault; a missing one is not an error.
@@ -126,35 +234,6 @@ impl VaultDir {
     }
 }
 
-fn seal<T: Serialize>(value: &T) -> io::Result<Vec<u8>> {
-    let body = postcard::to_allocvec(value).map_err(|error| io::Error::other(error.to_string()))?;
-    let mut bytes = Vec::with_capacity(body.len() + MARK.len() + SEAL);
-    bytes.extend_from_slice(MARK);
-    bytes.extend_from_slice(blake3::hash(&body).as_bytes());
-    bytes.extend_from_slice(&body);
-    Ok(bytes)
-}
-
-/// Reads a value and checks it; none if the file does not exist.
-pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
-    let bytes = match fs::read(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        other => other.map_err(CheckpointError::io("read", path))?,
-    };
-    let damaged = |reason| CheckpointError::Damaged { path: path.to_owned(), reason };
-    let (mark, rest) =
-        bytes.split_at_checked(MARK.len()).ok_or_else(|| damaged("it is too short"))?;
-    if mark != MARK {
-        let other = mark.get(..5) == MARK.get(..5);
-        return Err(if other {
-            CheckpointError::OtherVersion { path: path.to_owned() }
-        } else {
-            damaged("its header is wrong")
-        });
-    }
-    let (sum, body) = rest.split_at_checked(SEAL).ok_or_else(|| damaged("it is too short"))?;
-    if blake3::hash(body).as_bytes() != sum {
-        return Err(damaged("its checksum is wrong"));
-    }
-    postcard::from_bytes(body).map(Some).map_err(|_| damaged("its content is wrong"))
+fn damaged(path: &Path) -> impl Fn(&'static str) -> CheckpointError {
+    move |reason| CheckpointError::Damaged { path: path.to_owned(), reason }
 }

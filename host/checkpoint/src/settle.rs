@@ -31,7 +31,9 @@ impl Vault {
     ) -> Result<SettledChanges> {
         let start = Instant::now();
         let mut manifest = self.manifest(id)?;
-        let mut keeper = ContentWriter::new(&self.dir, &manifest.policy, self.bounds.max_bytes)?;
+        // With the key of the day of the take: all of a checkpoint becomes unreadable together.
+        let (room, taken_at) = (self.bounds.max_bytes, manifest.at);
+        let mut keeper = ContentWriter::new(&self.dir, &manifest.policy, room, taken_at)?;
         if manifest.settled.is_none() {
             let settled = self.write_down(&mut manifest, at, (budget, start), &mut keeper);
             if settled.is_err() {
@@ -79,8 +81,8 @@ impl Vault {
         manifest.areas = areas;
         manifest.settled = Some(Settling { at, left_out });
         for (root, snapshot) in news {
-            self.remember(&root, &snapshot, at)?;
+            self.remember(&root, &snapshot, at, keeper.names())?;
         }
-        self.dir.write(&self.manifest_path(&manifest.id), manifest, true).map(|_| ())
+        self.dir.write(&self.manifest_path(&manifest.id), manifest, true, manifest.at).map(|_| ())
     }
 }

@@ -3,16 +3,17 @@
 use crate::content_writer::ContentWriter;
 use crate::error::CheckpointError;
 use crate::manifest::{BeforeState, Manifest, RootRecord, ScannedPath};
-use crate::node::ContentDigest;
+use crate::name_key::NameKey;
 use crate::path::root;
 use crate::report::{Cause, LeftOuts, Taken};
 use crate::request::{CheckpointRequest, What};
 use crate::scan::{Scan, ScanResult};
-use crate::sealed;
 use crate::snapshot::TreeSnapshot;
+use crate::stored_name::StoredName;
 use crate::targets;
 use crate::vault::Vault;
 use serde::{Deserialize, Serialize};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -23,7 +24,7 @@ type Result<T> = std::result::Result<T, CheckpointError>;
 pub(crate) struct Newest {
     #[serde(with = "root")]
     pub(crate) root: PathBuf,
-    pub(crate) snapshot: ContentDigest,
+    pub(crate) snapshot: StoredName,
     pub(crate) at: u64,
 }
 
@@ -69,7 +70,8 @@ impl Vault {
         budget: Option<Duration>,
         start: Instant,
     ) -> Result<Taken> {
-        let mut keeper = ContentWriter::new(&self.dir, &manifest.policy, self.bounds.max_bytes)?;
+        let (room, at) = (self.bounds.max_bytes, manifest.at);
+        let mut keeper = ContentWriter::new(&self.dir, &manifest.policy, room, at)?;
         let taken = self.fill(&mut manifest, areas, (budget, start), &mut keeper);
         if taken.is_err() {
             keeper.discard();
@@ -97,29 +99,34 @@ impl Vault {
         let mut left_out = std::mem::take(&mut manifest.left_out);
         let mut snapshots = Vec::new();
         for (root, scopes) in areas {
-            let base = if manifest.tree { self.newest(&root)? } else { None };
-            let (digest, base) = base.unzip();
+            let base = if manifest.tree { self.newest(&root, keeper.names()) } else { None };
+            let (name, base) = base.unzip();
             let base = base.unwrap_or_default();
             let seen =
                 self.look((&root, &scopes), manifest, (&base, false), time, keeper, &mut left_out)?;
             files +=
                 seen.snapshot.values().filter(|known| known.node.digest().is_some()).count() as u64;
             hard_links += seen.hard_links;
-            snapshots.push((root, scopes, seen, digest));
+            snapshots.push((root, scopes, seen, name));
         }
         manifest.left_out = left_out;
         // Contents come first: a manifest must refer only to existing ones.
         keeper.finish()?;
-        for (root, scopes, seen, digest) in snapshots {
-            let before = match digest {
+        for (root, scopes, seen, name) in snapshots {
+            let before = match name {
                 _ if !manifest.tree => BeforeState::Here(seen.snapshot),
-                Some(digest) if !seen.news => BeforeState::Stored(digest),
-                _ => BeforeState::Stored(self.remember(&root, &seen.snapshot, manifest.at)?),
+                Some(name) if !seen.news => BeforeState::Stored(name),
+                _ => BeforeState::Stored(self.remember(
+                    &root,
+                    &seen.snapshot,
+                    manifest.at,
+                    keeper.names(),
+                )?),
             };
             manifest.areas.push(RootRecord { root, scopes, before, changes: Vec::new() });
         }
         // Another process may have taken the checkpoint of the same call meanwhile.
-        if self.dir.write(&self.manifest_path(&manifest.id), manifest, false)? {
+        if self.dir.write(&self.manifest_path(&manifest.id), manifest, false, manifest.at)? {
             return Ok((files, hard_links));
         }
         Err(CheckpointError::Exists { id: manifest.id.clone() })
@@ -144,7 +151,7 @@ impl Vault {
             base,
             rescans_base,
             restore_folders: &self.restore_folders()?,
-            vault: self.device_and_inode()?,
+            own_folders: self.own_folders()?,
             // The scan leaves time for reading, so that each take of a large tree gets further.
             deadlines: (
                 budget.map(|budget| start + budget * 3 / 4),
@@ -156,12 +163,12 @@ impl Vault {
     }
 
     /// Returns the newest snapshot of a root. One that cannot be read is treated as missing.
-    pub(crate) fn newest(&self, root: &Path) -> Result<Option<(ContentDigest, TreeSnapshot)>> {
-        let Ok(Some(newest)) = sealed::read::<Newest>(&self.newest_path(root)) else {
-            return Ok(None);
-        };
-        let snapshot = sealed::read(&self.snapshot_path(&newest.snapshot)).ok().flatten();
-        Ok(snapshot.map(|snapshot| (newest.snapshot, snapshot)))
+    fn newest(&self, root: &Path, names: Option<&NameKey>) -> Option<(StoredName, TreeSnapshot)> {
+        // A vault that was plain until now has it under its plain name.
+        let paths = [self.newest_path(root, names), self.newest_path(root, None)];
+        let newest = paths.iter().find_map(|path| self.dir.read::<Newest>(path).ok().flatten())?;
+        let snapshot = self.dir.read(&self.snapshot_path(&newest.snapshot)).ok().flatten()?;
+        Some((newest.snapshot, snapshot))
     }
 
     /// Stores a snapshot of a root as its newest.
@@ -170,19 +177,26 @@ impl Vault {
         root: &Path,
         snapshot: &TreeSnapshot,
         at: u64,
-    ) -> Result<ContentDigest> {
-        let bytes = postcard::to_allocvec(snapshot).map_err(|error| {
-            CheckpointError::io("write", root)(std::io::Error::other(error.to_string()))
-        })?;
-        let digest = ContentDigest::of_bytes(&bytes);
-        self.dir.write(&self.snapshot_path(&digest), snapshot, true)?;
-        let newest = Newest { root: root.to_owned(), snapshot: digest, at };
-        self.dir.write(&self.newest_path(root), &newest, true)?;
-        Ok(digest)
+        names: Option<&NameKey>,
+    ) -> Result<StoredName> {
+        let failed = CheckpointError::io("write", root);
+        let name = if names.is_some_and(NameKey::hides) {
+            StoredName::random().map_err(failed)?
+        } else {
+            let bytes = postcard::to_allocvec(snapshot)
+                .map_err(|error| io::Error::other(error.to_string()))
+                .map_err(failed)?;
+            StoredName::of_bytes(&bytes)
+        };
+        self.dir.write(&self.snapshot_path(&name), snapshot, true, at)?;
+        let newest = Newest { root: root.to_owned(), snapshot: name, at };
+        self.dir.write(&self.newest_path(root, names), &newest, true, at)?;
+        Ok(name)
     }
 
-    fn newest_path(&self, root: &Path) -> PathBuf {
-        let name = ContentDigest::of_bytes(root.as_os_str().as_encoded_bytes());
-        self.dir.folder.join("roots").join(name.to_string())
+    /// Returns the path of the file that names the newest snapshot of a root.
+    pub(crate) fn newest_path(&self, root: &Path, names: Option<&NameKey>) -> PathBuf {
+        let name = names.unwrap_or(&NameKey::PLAIN).of_root(root);
+        self.dir.folder.join("roots").join(name)
     }
 }

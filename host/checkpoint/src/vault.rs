@@ -4,12 +4,13 @@ use crate::entry::EntryInfo;
 use crate::error::CheckpointError;
 use crate::files::FileAccess;
 use crate::id::Id;
-use crate::index;
+use crate::name_key::INDEX;
 use crate::node::{ContentDigest, Time};
 use crate::packs::Packs;
 use crate::request::Bounds;
 use crate::sealed::VaultDir;
 use crate::steps::{NoHook, StepHook};
+use portcullis_encryption::DataKeys;
 use portcullis_fs::{create_private_folder, open_lock_file};
 use rustix::fs::FileType;
 use std::collections::BTreeSet;
@@ -23,8 +24,9 @@ use std::time::{Duration, Instant};
 
 type Result<T> = std::result::Result<T, CheckpointError>;
 
-const FOLDERS: [&str; 7] =
-    ["packs", "checkpoints", "snapshots", "roots", "restores", index::FOLDER, "drafts"];
+/// The folders of the vault.
+pub(crate) const FOLDERS: [&str; 7] =
+    ["packs", "checkpoints", "snapshots", "roots", "restores", INDEX, "drafts"];
 
 /// All checkpoints of a user, in one folder. Any number of processes may use it at once.
 #[derive(Clone, Debug)]
@@ -35,12 +37,17 @@ pub struct Vault {
 }
 
 impl Vault {
-    /// Opens a vault, and creates the folder (0700) if it does not exist.
+    /// Opens a vault, and creates the folder (0700) if it does not exist. `keys` encrypt what is new in
+    /// it, unless they are off, and decrypt the rest.
     ///
     /// # Errors
     /// Fails if the folder belongs to another user or others may enter it, or if the system
     /// refuses.
-    pub fn open_folder(folder: impl Into<PathBuf>, bounds: Bounds) -> Result<Self> {
+    pub fn open_folder(
+        folder: impl Into<PathBuf>,
+        keys: &DataKeys,
+        bounds: Bounds,
+    ) -> Result<Self> {
         let folder = folder.into();
         for name in FOLDERS {
             let path = folder.join(name);
@@ -53,7 +60,12 @@ impl Vault {
             return Err(CheckpointError::NotPrivate { path: folder });
         }
         Ok(Self {
-            dir: VaultDir { folder, steps: Arc::new(NoHook), durability: bounds.durability },
+            dir: VaultDir {
+                folder,
+                keys: keys.clone(),
+                steps: Arc::new(NoHook),
+                durability: bounds.durability,
+            },
             bounds,
             files: FileAccess::default(),
         })
@@ -80,7 +92,7 @@ impl Vault {
     pub fn read_content(&self, digest: &ContentDigest) -> Result<Vec<u8>> {
         let _lock = self.lock_shared()?;
         let mut bytes = Vec::new();
-        Packs::load(&self.dir)?.copy(digest, &self.dir.folder, &mut |part| {
+        Packs::load(&self.dir)?.copy(&self.dir, digest, &self.dir.folder, &mut |part| {
             bytes.extend_from_slice(part);
             Ok(())
         })?;
@@ -150,11 +162,20 @@ impl Vault {
         read().map_err(CheckpointError::io("write", &path))
     }
 
-    /// Returns its device and inode.
-    pub(crate) fn device_and_inode(&self) -> Result<(u64, u64)> {
-        let found = fs::metadata(&self.dir.folder)
-            .map_err(CheckpointError::io("look at", &self.dir.folder))?;
-        Ok((found.dev(), found.ino()))
+    /// Returns device and inode of its folder and of that of the keys.
+    pub(crate) fn own_folders(&self) -> Result<Vec<(u64, u64)>> {
+        let mut own = Vec::new();
+        for folder in [self.dir.folder.as_path(), self.dir.keys.folder()] {
+            match fs::metadata(folder) {
+                // Without keys, the vault was plain until now.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                found => {
+                    let found = found.map_err(CheckpointError::io("look at", folder))?;
+                    own.push((found.dev(), found.ino()));
+                }
+            }
+        }
+        Ok(own)
     }
 
     /// Returns the restores that did not finish.

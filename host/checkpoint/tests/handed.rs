@@ -18,6 +18,7 @@ mod keeping;
 #[path = "all/restoring.rs"]
 mod restoring;
 #[path = "all/support.rs"]
+#[allow(dead_code, reason = "the other program of tests uses the rest")]
 mod support;
 
 /// The vault has the files of whoever hands them over.

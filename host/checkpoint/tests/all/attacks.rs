@@ -177,7 +177,7 @@ fn a_file_that_grows_while_it_is_read_is_kept_whole_or_left_out() {
     });
 }
 
-/// A manipulation of the vault's files in one folder, and the resulting error.
+/// A manipulation of a plain vault's files in one folder, and the resulting error.
 type Damage = (&'static str, &'static str, fn(&Path), &'static str);
 
 const DAMAGES: &[Damage] = &[
@@ -225,7 +225,7 @@ fn climb(path: &Path) {
 #[test]
 fn damage_is_named_and_changes_nothing() {
     for (name, folder, damage, said) in DAMAGES {
-        let place = Place::new();
+        let place = Place::plain();
         place.sh("mkdir d; echo content of f > d/f; echo g > g");
         place.act("a", 10, "echo changed > d/f");
         let path = fs::read_dir(place.home.join("vault").join(folder))
@@ -270,7 +270,11 @@ fn a_vault_is_its_users_alone() {
     }
     set_mode(&place.home.join("vault"), 0o755);
     assert!(matches!(
-        Vault::open_folder(place.home.join("vault"), Bounds::default()),
+        Vault::open_folder(
+            place.home.join("vault"),
+            &crate::support::keys(&place.home.join("vault")),
+            Bounds::default()
+        ),
         Err(CheckpointError::NotPrivate { .. })
     ));
 }

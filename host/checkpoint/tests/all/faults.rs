@@ -1,7 +1,9 @@
 //! A full disk and a sudden death at every step: the result is the old tree or the new one, and a
 //! consistent vault.
 
-use crate::support::{Place, TIME, Walk, assert_same, id, open, plainly, walk};
+use crate::support::{
+    Place, TIME, Walk, assert_same, digests, id, keys, open, plainly, shown, walk,
+};
 use portcullis_checkpoint::{
     CheckpointError, CheckpointRequest, ExclusionPolicy, Retention, StepHook, What,
 };
@@ -42,8 +44,8 @@ struct FaultSetup {
     new: Walk,
 }
 
-fn set_up(operation: &str) -> FaultSetup {
-    let place = Place::new();
+fn set_up(operation: &str, is_plain: bool) -> FaultSetup {
+    let place = Place::of(is_plain);
     place.sh("mkdir -p d/e k && echo 1 > d/e/f && echo 2 > g && echo 3 > k/h && ln -s g link && chmod 750 k");
     let first = place.walk();
     place.act("e", 1, "echo early > g; mkdir early; echo x > early/x");
@@ -128,6 +130,17 @@ fn spawn(operation: &str, at: usize, home: &Path) -> Command {
 /// unfinished restores are completed.
 fn check(setup: &FaultSetup, what: &str) {
     let FaultSetup { place, first, old, new } = setup;
+    if !keys(&place.home.join("vault")).is_off().unwrap() {
+        let contents = [first, old, new].into_iter().flat_map(Walk::values);
+        let mut texts: Vec<_> = contents
+            .filter(|(kind, ..)| *kind == 'f')
+            .flat_map(|(.., text)| digests(text))
+            .collect();
+        texts.push(place.root.as_os_str().as_encoded_bytes().to_vec());
+        texts.extend(digests(place.root.as_os_str().as_encoded_bytes()));
+        let shown = shown(&place.home.join("vault"), &texts);
+        assert!(shown.is_empty(), "{what}: {shown:?}");
+    }
     let listing = place.vault.list().unwrap();
     assert!(listing.damaged.is_empty(), "{what}: {listing:?}");
     place.vault.resume().unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -165,15 +178,17 @@ fn check(setup: &FaultSetup, what: &str) {
 
 #[test]
 fn a_full_disk_at_every_step() {
-    for operation in OPERATIONS {
+    for (operation, is_plain) in
+        OPERATIONS.into_iter().flat_map(|operation| [(operation, false), (operation, true)])
+    {
         for at in 0.. {
-            let setup = set_up(operation);
+            let setup = set_up(operation, is_plain);
             let outcome = operate(
                 operation,
                 &setup.place.home,
                 Arc::new(Trip { at, dies: false, taken: AtomicUsize::new(0) }),
             );
-            let what = format!("{operation}, step {at}: {outcome:?}");
+            let what = format!("{operation}, plain: {is_plain}, step {at}: {outcome:?}");
             match &outcome {
                 Err(CheckpointError::HalfDone { .. }) => assert_eq!(operation, "restore"),
                 Err(_) => assert_same(&setup.old, &setup.place.walk(), &what),
@@ -192,7 +207,7 @@ fn a_full_disk_at_every_step() {
 fn a_death_at_every_step() {
     for operation in OPERATIONS {
         for at in 0.. {
-            let setup = set_up(operation);
+            let setup = set_up(operation, false);
             let lived = spawn(operation, at, &setup.place.home).status().unwrap().success();
             check(&setup, &format!("{operation}, death at step {at}"));
             if lived {
@@ -208,7 +223,7 @@ fn a_death_at_every_step() {
 #[test]
 fn changes_before_a_restore_completes_stay() {
     for at in 0.. {
-        let FaultSetup { place, old, new, .. } = set_up("restore");
+        let FaultSetup { place, old, new, .. } = set_up("restore", false);
         let lived = spawn("restore", at, &place.home).status().unwrap().success();
         place.sh("rm -f g; echo mine > g");
         let completed = place.vault.resume().unwrap();

@@ -13,6 +13,8 @@ const ROWS: &[Row] = &[
     ("nothing", |_| {}, false),
     ("no index", |vault| fs::remove_dir_all(vault.join("index")).unwrap(), false),
     ("an empty index", |vault| each(vault, |path| fs::remove_file(path).unwrap()), false),
+    ("no key", |vault| drop(fs::remove_file(vault.join("index/key"))), false),
+    ("another key", |vault| fs::write(vault.join("index/key"), "another").unwrap(), false),
     ("no sizes", |vault| fs::remove_file(vault.join("index/sizes")).unwrap(), false),
     ("torn sizes", |vault| cut(&vault.join("index/sizes")), false),
     ("other sizes", |vault| change(&vault.join("index/sizes")), false),
@@ -46,7 +48,7 @@ fn each(vault: &Path, what: impl Fn(&Path)) {
 
 fn parts(vault: &Path, what: impl Fn(&Path)) {
     each(vault, |path| {
-        if !path.ends_with("sizes") {
+        if !path.ends_with("sizes") && !path.ends_with("key") {
             what(path)
         }
     });
@@ -66,8 +68,11 @@ fn change(path: &Path) {
 
 #[test]
 fn kept_content_is_found_without_the_index() {
-    for (name, damage, again) in ROWS {
-        let place = Place::new();
+    for (is_plain, (name, damage, again)) in
+        [false, true].into_iter().flat_map(|is_plain| ROWS.iter().map(move |row| (is_plain, row)))
+    {
+        let name = &format!("{name}, plain: {is_plain}");
+        let place = Place::of(is_plain);
         place.sh("for i in $(seq 40); do echo $i > f$i; done");
         let before = place.walk();
         for at in 0..5 {
@@ -109,6 +114,7 @@ fn a_vault_is_as_full_as_its_packs_whatever_became_of_their_sizes() {
         damage(&place.home.join("vault/index/sizes"));
         let small = Vault::open_folder(
             place.home.join("vault"),
+            &crate::support::keys(&place.home.join("vault")),
             Bounds { max_bytes: 5000, ..Bounds::default() },
         )
         .unwrap();

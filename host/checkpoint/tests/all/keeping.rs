@@ -173,6 +173,7 @@ fn a_full_vault_leaves_files_out_and_keeps_what_it_has() {
     place.sh("head -c 3000 /dev/zero | tr '\\0' a > f; head -c 3000 /dev/zero | tr '\\0' b > g");
     let small = Vault::open_folder(
         place.home.join("vault"),
+        &crate::support::keys(&place.home.join("vault")),
         Bounds { max_bytes: 4000, ..Bounds::default() },
     )
     .unwrap();
@@ -242,6 +243,7 @@ fn a_collection_waits_for_nobody_forever() {
     let place = Place::new();
     let vault = Vault::open_folder(
         place.home.join("vault"),
+        &crate::support::keys(&place.home.join("vault")),
         Bounds { patience: Duration::ZERO, ..Bounds::default() },
     )
     .unwrap();

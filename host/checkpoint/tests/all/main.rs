@@ -8,6 +8,7 @@
 )]
 
 mod attacks;
+mod encrypted;
 mod faults;
 mod git;
 mod index;
@@ -15,6 +16,7 @@ mod keeping;
 mod processes;
 mod property;
 mod restoring;
+mod retention;
 mod support;
 
 /// The vault has the files of its own user.

@@ -5,6 +5,7 @@ use portcullis_checkpoint::{
     FileAccess, FilePort, Id, RestoreOptions, Restored, SettledChanges, Taken, Vault, What,
     answer_request,
 };
+use portcullis_encryption::DataKeys;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -81,10 +82,20 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn new() -> Self {
+        Self::of(false)
+    }
+
+    /// A place with a vault that is not encrypted.
+    pub(crate) fn plain() -> Self {
+        Self::of(true)
+    }
+
+    pub(crate) fn of(is_plain: bool) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let home = fs::canonicalize(folder.path()).unwrap();
         let root = home.join("root");
         fs::create_dir(&root).unwrap();
+        keys(&home.join("vault")).set_off(is_plain).unwrap();
         let vault = open(&home.join("vault"));
         Self { vault, root, home, _folder: folder }
     }
@@ -152,8 +163,32 @@ impl Drop for Place {
 pub(crate) fn open(folder: &Path) -> Vault {
     let bounds =
         Bounds { durability: CheckpointDurability::Process, patience: TIME, ..Bounds::default() };
-    let vault = Vault::open_folder(folder, bounds).unwrap();
+    let vault = Vault::open_folder(folder, &keys(folder), bounds).unwrap();
     if crate::HANDED { vault.with_files(FileAccess::through(Handing)) } else { vault }
+}
+
+/// The keys of a vault, as another process sees them: nothing read yet.
+pub(crate) fn keys(vault: &Path) -> DataKeys {
+    DataKeys::new(vault.with_file_name("keys"), [7; 32])
+}
+
+/// Returns each file of a vault that shows one of the texts, in its name or its bytes.
+pub(crate) fn shown(vault: &Path, texts: &[Vec<u8>]) -> Vec<String> {
+    let shows = |bytes: &[u8]| {
+        texts.iter().find(|text| bytes.windows(text.len()).any(|part| part == text.as_slice()))
+    };
+    let found = walk(vault).into_iter().filter_map(|(name, (_, _, bytes))| {
+        let text = shows(&name).or_else(|| shows(&bytes))?;
+        let [name, text] = [&name, text].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+        Some(format!("{name} shows {text:?}"))
+    });
+    found.collect()
+}
+
+/// Returns the digest of a text as bytes and as digits.
+pub(crate) fn digests(text: &[u8]) -> [Vec<u8>; 2] {
+    let digest = blake3::hash(text);
+    [digest.as_bytes().to_vec(), digest.to_hex().as_bytes().to_vec()]
 }
 
 /// The files as another process hands them over.
