@@ -302,7 +302,7 @@ fn tampered() -> Result<()> {
     for (name, statement, first) in [
         (
             "a text",
-            "UPDATE journal SET document = replace(document, 'trees', 'seeds') WHERE sequence = 2",
+            "UPDATE journal SET sealed = zeroblob(length(sealed)) WHERE sequence = 2",
             Some(2),
         ),
         ("a verdict", "UPDATE journal SET verdict = 'allow' WHERE sequence = 4", Some(4)),

@@ -27,6 +27,7 @@ mod compiling;
 mod configuration;
 mod dashboard;
 mod doctor;
+mod encryption;
 mod errors;
 mod evaluation;
 mod faults;
@@ -44,6 +45,7 @@ mod own_agent;
 mod pages;
 mod past;
 mod people;
+mod privacy;
 mod quarantine;
 mod recordings;
 mod replays;
@@ -109,6 +111,8 @@ fn main() -> ExitCode {
         steps::tests(),
         timelines::tests(),
         tool_verdicts::tests(),
+        encryption::tests(),
+        privacy::tests(),
         upkeep::tests(),
         verdicts::tests(),
         widths::tests(),

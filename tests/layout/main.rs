@@ -27,6 +27,7 @@ const FLOORS: &[&[&str]] = &[
     &["fs", "network", "protocol"],
     &["core"],
     &["credentials"],
+    &["encryption"],
     &["bundle", "checkpoint", "engine", "notify", "run", "store", "traces"],
     &["agents", "fleet", "mcp", "registry", "sinks"],
     &["config"],

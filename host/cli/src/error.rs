@@ -13,6 +13,7 @@ use portcullis_bundle::{
 use portcullis_checkpoint::CheckpointError;
 use portcullis_config::problem::{BadConfiguration, Problems};
 use portcullis_core::known_failure::{HintedFailure, KnownFailure};
+use portcullis_encryption::EncryptionError;
 use portcullis_engine::{EngineError, LoadError};
 use portcullis_fleet::protocol::RefusalKind;
 use portcullis_fleet::{HubError, ReceiptError, SendError, TokenError};
@@ -315,6 +316,15 @@ library_errors! {
     serde_json::Error: |error| if error.is_io() { ErrorKind::Io } else { ErrorKind::Invalid },
     toml_edit::TomlError: |_| ErrorKind::Invalid,
     portcullis_agents::WireError: |_| ErrorKind::Invalid,
+    EncryptionError: |error| match error {
+        EncryptionError::WrongPassphrase { .. } => ErrorKind::Refused,
+        EncryptionError::KeyDamaged { .. } | EncryptionError::Changed => ErrorKind::Integrity,
+        EncryptionError::KeyMissing { .. } | EncryptionError::MasterUnknown { .. } => {
+            ErrorKind::NotFound
+        }
+        EncryptionError::Io { source, .. } => system(source.kind()),
+        _ => ErrorKind::Io,
+    },
     portcullis_mcp::PinError: |error| match error {
         portcullis_mcp::PinError::Forged(..) => ErrorKind::Integrity,
         portcullis_mcp::PinError::TooMany => ErrorKind::Invalid,
@@ -356,7 +366,9 @@ library_errors! {
         CheckpointError::Unknown { .. } => ErrorKind::NotFound,
         CheckpointError::Damaged { .. } | CheckpointError::Lost { .. } => ErrorKind::Integrity,
         CheckpointError::Io { source, .. } => system(source.kind()),
-        CheckpointError::Busy { .. } | CheckpointError::HalfDone { .. } => ErrorKind::Io,
+        CheckpointError::Busy { .. }
+        | CheckpointError::HalfDone { .. }
+        | CheckpointError::Encryption { .. } => ErrorKind::Io,
         _ => ErrorKind::Invalid,
     },
     BadConfiguration: |_| ErrorKind::Invalid,

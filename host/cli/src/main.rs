@@ -165,6 +165,12 @@ enum Command {
     /// Keep what exports, notifications and registries sign in with
     #[command(subcommand)]
     Credential(commands::credential::Command),
+    /// Show and manage the keys that encrypt what is kept
+    #[command(subcommand)]
+    Encryption(commands::encryption::Command),
+    /// Export or erase what is kept of a session or a person
+    #[command(subcommand)]
+    Privacy(commands::privacy::Command),
     /// Trust everything in a project's configuration (interactive)
     Trust(commands::trust::Arguments),
     /// Only observe for a while, refuse nothing (interactive)
@@ -407,6 +413,8 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Notifications(command) => commands::notifications::run_notifications(&command),
         Command::Exports(command) => commands::exports::run_exports(&command),
         Command::Credential(command) => commands::credential::run_credential(&command),
+        Command::Privacy(command) => commands::privacy::run_privacy(&command),
+        Command::Encryption(command) => commands::encryption::run_encryption(&command),
         #[cfg(target_os = "linux")]
         Command::Run(arguments) => commands::run::run_agent(&arguments),
         Command::Mcp(arguments) => return commands::mcp::run_mcp(arguments),

@@ -224,5 +224,5 @@ pub fn quarantine_leftovers(
     let what =
         format!("files made in the session {}, which was aborted", one_line(&incident.session, 64));
     let roots = &incident.state.roots;
-    quarantine::put_away(home.path(), roots, &left.made, &incident.session, &what, at)
+    quarantine::put_away(home, roots, &left.made, &incident.session, &what, at)
 }

@@ -16,6 +16,14 @@ pub fn for_exporter(stored: &StoredRecord) -> Result<AuditRecord> {
     let document = &stored.record.document;
     let record: Record =
         serde_json::from_str(document).with_context(|| format!("record {}", stored.sequence))?;
+    let mut attributes = vec![("event".into(), record.event), ("client".into(), record.client)];
+    if let Some(proof) = &stored.proof {
+        attributes.push(("salt".into(), to_hex(&proof.salt)));
+        attributes.push(("stored".into(), to_hex(&proof.stored)));
+    }
+    if let Some(at) = stored.erased_at {
+        attributes.push(("erased_at".into(), at.to_string()));
+    }
     Ok(AuditRecord {
         sequence: stored.sequence,
         id: record.id,
@@ -60,6 +68,6 @@ pub fn for_exporter(stored: &StoredRecord) -> Result<AuditRecord> {
         previous: to_hex(&stored.previous),
         hash: to_hex(&stored.hash),
         document: document.clone(),
-        attributes: vec![("event".into(), record.event), ("client".into(), record.client)],
+        attributes,
     })
 }

@@ -7,6 +7,7 @@
 
 use crate::canary_session::CANARY_SESSION;
 use crate::documents::{self, DocumentStore};
+use crate::quarantine;
 use crate::stopped::{self, StopFile};
 use anyhow::{Context, Result, bail};
 use portcullis_agents::PROFILES;
@@ -18,7 +19,6 @@ use portcullis_core::text::{count_noun, one_line};
 use portcullis_store::{Filter, Home, NewWork, Store, StoreError, StoredRecord};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::path::Path;
 
 /// The task that writes an incident's file.
 pub const WORK: &str = "incident";
@@ -62,8 +62,8 @@ pub struct IncidentList {
 }
 
 /// Returns the folder of the incident files.
-pub fn document_store(state: &Path) -> DocumentStore {
-    DocumentStore::in_state(state, FOLDER)
+pub fn document_store(home: &Home) -> DocumentStore {
+    DocumentStore::in_home(home, FOLDER)
 }
 
 /// Returns the tasks that one event's records queue.
@@ -77,8 +77,8 @@ pub fn incident_tasks(records: &[Record], now: u64) -> impl Iterator<Item = NewW
 }
 
 /// Writes the file of an incident, unless it exists.
-pub fn save_incident(store: &Store, state: &Path, id: &str) -> Result<String> {
-    let documents = document_store(state);
+pub fn save_incident(store: &Store, home: &Home, id: &str) -> Result<String> {
+    let documents = document_store(home);
     if matches!(documents.get_document::<Incident>(id), Ok(Some(_))) {
         return Ok(format!("the incident {id} has its file"));
     }
@@ -92,7 +92,7 @@ pub fn save_incident(store: &Store, state: &Path, id: &str) -> Result<String> {
 /// Removes the files of incidents past their retention, and the files that mark their sessions as
 /// stopped.
 pub fn expire_incidents(home: &Home, days: u32, now: u64) -> Result<String> {
-    let documents = document_store(home.path());
+    let documents = document_store(home);
     let (stops, _) = stopped::read_all(home)?;
     stops
         .iter()
@@ -106,16 +106,22 @@ pub fn expire_incidents(home: &Home, days: u32, now: u64) -> Result<String> {
         .map(|(id, _)| id)
         .collect();
     old.iter().try_for_each(|id| documents.remove_document(id))?;
+    let folders = [FOLDER, quarantine::FOLDER, stopped::FOLDER];
+    let keys = documents::destroy_due_keys(home, &folders, now)?;
+    let destroyed = match keys {
+        0 => String::new(),
+        keys => format!("; destroyed {}", count_noun(keys, "key")),
+    };
     Ok(format!(
-        "removed {} older than {}",
+        "removed {} older than {}{destroyed}",
         count_noun(old.len() as u64, "incident file"),
         count_noun(u64::from(days), "day")
     ))
 }
 
 /// Returns all incidents within the retention.
-pub fn list_incidents(store: &Store, state: &Path, days: u32, now: u64) -> Result<IncidentList> {
-    let contents = document_store(state).read_all::<Incident>()?;
+pub fn list_incidents(store: &Store, home: &Home, days: u32, now: u64) -> Result<IncidentList> {
+    let contents = document_store(home).read_all::<Incident>()?;
     let mut found: BTreeMap<String, Incident> = stops(store)?
         .iter()
         .filter_map(|stored| {
@@ -132,8 +138,8 @@ pub fn list_incidents(store: &Store, state: &Path, days: u32, now: u64) -> Resul
 
 /// Finds the incident that a person names by its id, a prefix of one, or `last`. It is complete as
 /// far as the journal reaches.
-pub fn find_incident(store: &Store, state: &Path, named: &str) -> Result<Incident> {
-    let known = list_incidents(store, state, 0, 0)?;
+pub fn find_incident(store: &Store, home: &Home, named: &str) -> Result<Incident> {
+    let known = list_incidents(store, home, 0, 0)?;
     let fits = |incident: &&Incident| !named.is_empty() && incident.id.starts_with(named);
     let found: Vec<&Incident> = match named {
         "last" => known.incidents.first().into_iter().collect(),
@@ -180,7 +186,7 @@ pub fn incident_status(store: &Store, home: &Home, incident: &Incident) -> Resul
 
 /// Writes the stop files of sessions whose stop is only in the journal.
 pub fn keep_stops(store: &Store, home: &Home) -> Result<()> {
-    for incident in list_incidents(store, home.path(), 0, 0)?.incidents {
+    for incident in list_incidents(store, home, 0, 0)?.incidents {
         let Ok(snapshot) = store.take_snapshot(&incident.session, None) else { continue };
         let Ok(state) = State::decode_state(snapshot.session.as_deref(), None) else { continue };
         if let Some(stopped) = StopFile::from_state(&incident.session, &state.session, incident.at)
@@ -198,7 +204,7 @@ pub fn keep_stops(store: &Store, home: &Home) -> Result<()> {
 /// Keeps sessions stopped when a new journal begins and only an incident's file records the stop. A
 /// person's decision from before decisions were kept outside the journal must be made again.
 pub fn import_stops(home: &Home) -> Result<()> {
-    let mut incidents: Vec<Incident> = document_store(home.path())
+    let mut incidents: Vec<Incident> = document_store(home)
         .read_all::<Incident>()?
         .good
         .into_iter()

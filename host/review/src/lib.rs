@@ -41,6 +41,7 @@ pub mod page_address;
 pub mod parts;
 pub mod plugin_mistakes;
 pub mod plugin_specs;
+pub mod privacy;
 pub mod process_tree;
 pub mod protected_paths;
 pub mod quarantine;

@@ -37,6 +37,7 @@ use std::path::{Path, PathBuf};
 const CONFIGURATION: &str = "the configuration of Portcullis";
 const STATE: &str = "the journal and state of Portcullis";
 const KEY: &str = "the key of Portcullis";
+const KEYS: &str = "the encryption keys of Portcullis";
 const CREDENTIALS: &str = "the credentials of Portcullis";
 const PROGRAM: &str = "the program of Portcullis";
 const ORGANISATION: &str = "the organisation's configuration of Portcullis";
@@ -232,6 +233,10 @@ impl List {
             secret: true,
             ..GuardedPath::new(path, KEY)
         });
+        self.push(&state.join("keys"), |path| GuardedPath {
+            secret: true,
+            ..GuardedPath::new(path, KEYS)
+        });
         self.push(&state.join("credentials"), |path| GuardedPath {
             secret: true,
             ..GuardedPath::new(path, CREDENTIALS)
@@ -424,7 +429,7 @@ mod tests {
         }
         let secret: Vec<&str> =
             list.iter().filter(|entry| entry.secret).map(|entry| &*entry.what).collect();
-        assert_eq!(secret, [KEY, CREDENTIALS]);
+        assert_eq!(secret, [KEY, KEYS, CREDENTIALS]);
         assert_eq!(list.iter().filter(|entry| entry.program).count(), 1);
         for beside in [second_program(), small_hook()] {
             let beside = beside.unwrap().display().to_string();

@@ -6,11 +6,14 @@
 //! journal. A file is kept with the person's decision once there is one: `recover` recognises a
 //! decided stop by it.
 
+use crate::documents;
 use anyhow::{Context, Result, bail};
+use portcullis_config::clock::now_ms;
 use portcullis_core::incident::Incident;
 use portcullis_core::known_failure::KnownFailure;
 use portcullis_core::session::{Session, State, Stop};
 use portcullis_core::text::one_line;
+use portcullis_encryption::{decode_text, encode_text};
 use portcullis_fs::{SealError, SealedDocument};
 use portcullis_store::Home;
 use serde::{Deserialize, Serialize};
@@ -19,9 +22,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The folder of the files in the state folder.
-const FOLDER: &str = "stopped";
+pub(crate) const FOLDER: &str = "stopped";
 const PURPOSE: &str = "portcullis 2026 stopped session";
-const MOST_BYTES: u64 = 64 << 10;
+const MOST_BYTES: u64 = 96 << 10;
 
 /// The recorded state of a stopped session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +40,21 @@ pub struct StopFile {
     why: Option<String>,
     /// The stop, with a person's decision about it.
     stop: Stop,
+}
+
+/// A stop file as it is written.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum StoredStop {
+    Encrypted(EncryptedStop),
+    Plain(StopFile),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EncryptedStop {
+    session: String,
+    encrypted: String,
 }
 
 impl StopFile {
@@ -138,9 +156,18 @@ pub fn save_stop(home: &Home, stopped: &StopFile, known: Option<&StopFile>) -> R
         return Ok(());
     }
     let document = document(home, path(home, &stopped.session));
-    document
-        .write_content(stopped)
-        .with_context(|| format!("cannot write `{}`", document.path().display()))
+    let write = || -> Result<()> {
+        let plain = serde_json::to_vec(stopped)?;
+        let place = [FOLDER, stopped.session.as_str()];
+        Ok(match home.data_keys().encrypt(documents::KIND, now_ms(), &place, &plain)? {
+            Some(sealed) => document.write_content(&StoredStop::Encrypted(EncryptedStop {
+                session: stopped.session.clone(),
+                encrypted: encode_text(&sealed),
+            }))?,
+            None => document.write_content(stopped)?,
+        })
+    };
+    write().with_context(|| format!("cannot write `{}`", document.path().display()))
 }
 
 /// Removes the file of a session.
@@ -156,8 +183,16 @@ pub fn remove_stop(home: &Home, stopped: &StopFile) -> Result<()> {
 }
 
 fn read_file(home: &Home, path: &Path) -> Result<Option<StopFile>> {
-    match document(home, path.to_owned()).read_content() {
-        Ok(found) => Ok(found),
+    match document(home, path.to_owned()).read_content::<StoredStop>() {
+        Ok(None) => Ok(None),
+        Ok(Some(StoredStop::Plain(stopped))) => Ok(Some(stopped)),
+        Ok(Some(StoredStop::Encrypted(stored))) => {
+            let sealed = decode_text(&stored.encrypted).unwrap_or_default();
+            let plain =
+                home.data_keys().decrypt(documents::KIND, &[FOLDER, &stored.session], sealed);
+            let plain = plain.with_context(|| format!("cannot read `{}`", path.display()))?;
+            serde_json::from_slice(&plain).map(Some).context("a stop file of another version")
+        }
         Err(SealError::Io(error)) => {
             Err(error).with_context(|| format!("cannot read `{}`", path.display()))
         }
@@ -231,7 +266,14 @@ mod tests {
     fn a_file_counts_where_this_home_wrote_it_for_the_session() {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::open_root(folder.path().join("home")).unwrap();
+        let encrypted = StopFile::from_state("s", &state(Some("one"), 5).session, 1).unwrap();
+        save_stop(&home, &encrypted, None).unwrap();
+        assert!(!fs::read_to_string(path(&home, "s")).unwrap().contains("one"));
+        assert_eq!(read_stop(&home, "s").unwrap().as_ref(), Some(&encrypted));
+        remove_stop(&home, &encrypted).unwrap();
         assert_eq!(read_stop(&home, "s").unwrap(), None);
+        // What is changed below is seen in a plain one.
+        home.data_keys().set_off(true).unwrap();
         let stopped = StopFile::from_state("s", &state(Some("one"), 5).session, 1).unwrap();
         save_stop(&home, &stopped, None).unwrap();
         assert_eq!(read_stop(&home, "s").unwrap().as_ref(), Some(&stopped));

@@ -110,7 +110,7 @@ pub(crate) fn decide_incident(site: &Site, form: &DecisionForm) -> Result<String
     };
     let mut reading = site.open()?;
     let config = Config::load(&site.places, Some(&reading.home))?;
-    let incident = find_incident(&reading.store, reading.home.path(), &form.id)?;
+    let incident = find_incident(&reading.store, &reading.home, &form.id)?;
     // A form names one whole id; `last` could be another one by now.
     if incident.id != form.id {
         bail!("there is no incident `{}`", one_line(&form.id, 64));

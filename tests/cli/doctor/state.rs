@@ -246,7 +246,7 @@ fn database() -> Vec<Row> {
             breaks: |installed| {
                 journal(
                     installed,
-                    "UPDATE journal SET document = replace(document, 'ls', 'id') WHERE kind = 'review'",
+                    "UPDATE journal SET sealed = zeroblob(length(sealed)) WHERE kind = 'review'",
                 )
             },
             check: "chain",

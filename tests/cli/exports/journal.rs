@@ -5,7 +5,7 @@ use anyhow::{Context, Result, ensure};
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_store::{Durability, Home, NewRecord, Store};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// The records of a long journal.
@@ -60,8 +60,19 @@ pub fn long_site(name: &str, configuration: &str) -> Result<Site> {
         let copied = fs::copy(long.state().join(file), site.state().join(file));
         copied.with_context(|| format!("cannot copy `{file}`"))?;
     }
+    copy_folder(&long.state().join("keys"), &site.state().join("keys"))?;
     site.write("config.toml", configuration)?;
     Ok(site)
+}
+
+fn copy_folder(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir(to)?;
+    for entry in fs::read_dir(from)? {
+        let (path, to) = (entry?.path(), to.to_owned());
+        let to = to.join(path.file_name().context("no name")?);
+        if path.is_dir() { copy_folder(&path, &to)? } else { fs::copy(&path, &to).map(drop)? }
+    }
+    Ok(())
 }
 
 fn fill() -> Result<Site> {

@@ -17,7 +17,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// The fields of a record that differ between two runs of the same events.
-const VOLATILE: &[&str] = &["id", "at", "hash", "previous", "review_us", "sequence", "fuel"];
+const VOLATILE: &[&str] =
+    &["id", "at", "hash", "previous", "salt", "stored", "review_us", "sequence", "fuel"];
 
 /// What a review leaves: its answer, and all records.
 #[derive(Debug, PartialEq)]
@@ -275,7 +276,9 @@ fn begin_anew_beside(site: &Site) -> Result<()> {
         })?;
     }
     site.forget_journal()?;
-    fs::remove_dir_all(site.state().join("incidents"))?;
+    for name in ["incidents", "keys"] {
+        fs::remove_dir_all(site.state().join(name))?;
+    }
     Ok(())
 }
 

@@ -28,7 +28,7 @@ impl Passphrase {
     ///
     /// # Errors
     /// Fails if no passphrase can be obtained.
-    fn of(&self, key: &Path) -> Result<String> {
+    pub fn of(&self, key: &Path) -> Result<String> {
         match &self.passphrase_file {
             Some(file) => of_file(file),
             None => password_prompt::read_password(&format!("Passphrase of `{}`", key.display())),

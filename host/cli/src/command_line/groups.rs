@@ -13,8 +13,9 @@ pub const GROUPS: &[(&str, &[&str])] = &[
     ("Undo and recover", &["undo", "checkpoint", "quarantine", "incident", "recover"]),
     (
         "Change what is allowed",
-        &["allow", "approvals", "feedback", "config", "credential", "trust", "pause", "resume"],
+        &["allow", "approvals", "feedback", "config", "trust", "pause", "resume"],
     ),
+    ("Keys and personal data", &["credential", "encryption", "privacy"]),
     ("Plugins and rules", &["rules", "plugin", "bundle", "catalogue"]),
     ("Many machines", &["fleet", "hub"]),
     ("Shell", &["completions"]),

@@ -22,6 +22,7 @@ const NO_JSON: &[(&str, &str)] = &[
     ("hub dev", "serves until it is stopped"),
     ("hub serve", "serves until it is stopped"),
     ("man", "prints manual pages"),
+    ("privacy export", "prints JSON and nothing else"),
 ];
 
 /// Returns all commands with their names, the program itself first.

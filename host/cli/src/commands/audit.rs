@@ -11,7 +11,7 @@ use portcullis_config::Config;
 use portcullis_config::paths::Paths;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::score::Verdict;
-use portcullis_core::text::count_noun;
+use portcullis_core::text::{count_noun, one_line};
 use portcullis_engine::Kind;
 use portcullis_review::canary_session::CANARY_SESSION;
 use portcullis_review::export::{BATCH, for_exporter};
@@ -111,6 +111,7 @@ fn show(arguments: &Show) -> Result<CommandExit> {
         kind: arguments.kind.clone(),
         verdict: arguments.verdict.clone(),
         except: (!arguments.canary && !tried_out).then(|| CANARY_SESSION.to_owned()),
+        with_unreadable: true,
         ..Default::default()
     };
     let mut newest = std::collections::VecDeque::new();
@@ -144,6 +145,10 @@ fn show(arguments: &Show) -> Result<CommandExit> {
             paint::print_text(&format!("{}\n", record_json(stored)?));
             continue;
         }
+        if let Some(reason) = &stored.unreadable {
+            paint::print_wrapped(&unreadable_line(stored, reason), INDENT);
+            continue;
+        }
         let record: Record = serde_json::from_str(&stored.record.document)
             .with_context(|| format!("record {}", stored.sequence))?;
         let mark = if record.session.starts_with(CANARY_SESSION) {
@@ -162,8 +167,24 @@ fn show(arguments: &Show) -> Result<CommandExit> {
     Ok(CommandExit::Success)
 }
 
-/// Returns true if a record is about that client.
+/// Shows what the journal tells of a record whose document cannot be decrypted.
+fn unreadable_line(stored: &StoredRecord, reason: &str) -> String {
+    let record = &stored.record;
+    format!(
+        "{} {}  {}  {}: {}\n",
+        paint::dim(paint::time(record.at)),
+        paint::dim(&record.id),
+        record.verdict.as_deref().unwrap_or(&record.kind),
+        one_line(&record.subject, 200),
+        paint::bad(&format!("cannot be read: {}", one_line(reason, 512)))
+    )
+}
+
+/// Returns true if a record is about that client, or cannot be read.
 fn is_of_client(stored: &StoredRecord, client: &str) -> Result<bool> {
+    if stored.unreadable.is_some() {
+        return Ok(true);
+    }
     let record: Record = serde_json::from_str(&stored.record.document)
         .with_context(|| format!("record {}", stored.sequence))?;
     Ok(record.client == client)
@@ -171,13 +192,24 @@ fn is_of_client(stored: &StoredRecord, client: &str) -> Result<bool> {
 
 /// Formats a record with its position in the chain as one JSON object.
 pub fn record_json(stored: &StoredRecord) -> Result<String> {
-    let mut object: serde_json::Value = serde_json::from_str(&stored.record.document)
-        .with_context(|| format!("record {}", stored.sequence))?;
+    let record = &stored.record;
+    let mut object = match &stored.unreadable {
+        Some(reason) => serde_json::json!({
+            "id": record.id, "at": record.at, "kind": record.kind, "session": stored.session,
+            "subject": record.subject, "unreadable": reason,
+        }),
+        None => serde_json::from_str(&record.document)
+            .with_context(|| format!("record {}", stored.sequence))?,
+    };
     if let Some(object) = object.as_object_mut() {
         object.insert("sequence".into(), stored.sequence.into());
         object.insert("verdict".into(), stored.record.verdict.clone().into());
         object.insert("previous".into(), to_hex(&stored.previous).into());
         object.insert("hash".into(), to_hex(&stored.hash).into());
+        if let Some(proof) = &stored.proof {
+            object.insert("salt".into(), to_hex(&proof.salt).into());
+            object.insert("stored".into(), to_hex(&proof.stored).into());
+        }
     }
     Ok(object.to_string())
 }

@@ -375,7 +375,8 @@ fn entry_json(
     })
 }
 
-fn describe_place(kept_in: &KeptIn) -> String {
+/// Describes where a value is kept.
+pub fn describe_place(kept_in: &KeptIn) -> String {
     match kept_in {
         KeptIn::File => "kept in a file".to_owned(),
         KeptIn::Keyring => "kept in the kernel's keyring until the machine restarts".to_owned(),

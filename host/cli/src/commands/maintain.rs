@@ -15,7 +15,7 @@ use crate::exit::CommandExit;
 use crate::paint;
 use portcullis_checkpoint::Retention;
 use portcullis_config::Config;
-use portcullis_config::boundary::find_record_commands;
+use portcullis_config::boundary::{find_record_commands, user_of_state};
 use portcullis_config::clock::now_ms;
 use portcullis_config::paths::{PathOverrides, Paths};
 use portcullis_core::record::{Record, RecordKind};
@@ -239,16 +239,17 @@ fn perform(work: &WorkItem, store: &mut Store, site: &Site<'_>) -> Result<String
         ANCHORS => anchor(store, &site.config.audit.anchors)?,
         SWEEP => sweep(site)?,
         CHECKPOINTS => forget(site)?,
-        incidents::WORK => incidents::save_incident(store, site.home.path(), &work.key)?,
+        incidents::WORK => incidents::save_incident(store, site.home, &work.key)?,
         INCIDENTS => {
             incidents::expire_incidents(site.home, site.config.incidents.kept_days, now_ms())?
         }
         MESSAGES => notifications::purge_expired(store, site.config.messages_days, now_ms())?,
-        quarantine::WORK => quarantine::save_entry(store, site.home.path(), &work.key)?,
+        quarantine::WORK => quarantine::save_entry(store, site.home, &work.key)?,
         SEALED => sealed(store, site.home, &work.document)?,
         QUARANTINE => quarantine::purge_expired(
             store,
-            site.home.path(),
+            site.home,
+            user_of_state(site.home.path()),
             site.config.quarantine_days,
             now_ms(),
         )?,
@@ -311,7 +312,19 @@ fn retain(store: &mut Store, site: &Site<'_>) -> Result<String> {
     let before = sending::hold_unsent(store, site.home, before)?;
     let pruned = store.prune_before(before, now_ms())?;
     let age = count_noun(u64::from(days), "day");
-    Ok(format!("removed {} older than {age}", count_noun(pruned.records, "record")))
+    let removed = format!("removed {} older than {age}", count_noun(pruned.records, "record"));
+    if pruned.keys == 0 {
+        return Ok(removed);
+    }
+    let destroyed = format!(
+        "destroyed {}: what they encrypted is unreadable in every copy",
+        count_noun(pruned.keys, "key")
+    );
+    let seed = std::process::id().to_string();
+    let kind = RecordKind::Configuration;
+    let record = Record::outside_session(kind, "retention", &destroyed, now_ms(), &seed);
+    store.append_records(vec![to_store(&record)])?;
+    Ok(format!("{removed}; {destroyed}"))
 }
 
 /// Appends the journal's head to files in places where the journal's owner cannot rewrite them.
@@ -368,11 +381,15 @@ fn forget(site: &Site<'_>) -> Result<String> {
         return Ok("no checkpoints are kept".into());
     }
     let retention = Retention { keep: config.kept, max_bytes: config.max_total };
-    let collected =
-        checkpoints::open_vault(site.home.path(), config)?.collect_garbage(&retention, now_ms())?;
+    let vault = checkpoints::open_vault(site.home.path(), site.home.data_keys(), config)?;
+    let collected = vault.collect_garbage(&retention, now_ms())?;
     let (before, after) = (collected.bytes_before >> 10, collected.bytes_after >> 10);
+    let destroyed = match collected.keys {
+        0 => String::new(),
+        keys => format!("; destroyed {}", count_noun(keys, "key")),
+    };
     Ok(format!(
-        "removed {}; the contents take {after} KiB, {before} KiB before",
+        "removed {}; the contents take {after} KiB, {before} KiB before{destroyed}",
         count_noun(collected.checkpoints, "checkpoint")
     ))
 }

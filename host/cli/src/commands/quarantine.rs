@@ -102,7 +102,7 @@ pub fn run_quarantine(command: &Command) -> Result<CommandExit> {
 
 impl CommandContext {
     fn list(&self, arguments: &List) -> Result<CommandExit> {
-        let known = quarantine::list_quarantines(&self.store, self.home.path())?;
+        let known = quarantine::list_quarantines(&self.store, &self.home)?;
         for entry in &known.entries {
             let standing = entry.status();
             if arguments.json {
@@ -136,7 +136,7 @@ impl CommandContext {
     }
 
     fn show(&self, arguments: &QuarantineId) -> Result<CommandExit> {
-        let entry = quarantine::find_entry(&self.store, self.home.path(), &arguments.id)?;
+        let entry = quarantine::find_entry(&self.store, &self.home, &arguments.id)?;
         if arguments.json {
             paint::print_text(&format!("{}\n", as_json(&entry)));
             return Ok(CommandExit::Success);
@@ -176,7 +176,7 @@ impl CommandContext {
 
     fn restore(&mut self, arguments: &Restore) -> Result<CommandExit> {
         interactive::refuse_agents()?;
-        let entry = quarantine::find_entry(&self.store, self.home.path(), &arguments.which.id)?;
+        let entry = quarantine::find_entry(&self.store, &self.home, &arguments.which.id)?;
         if !arguments.yes {
             let what = entry
                 .moved
@@ -187,7 +187,7 @@ impl CommandContext {
         }
         let at = now_ms();
         let (paths, replaced) =
-            match quarantine::restore_entry(self.home.path(), &entry, arguments.force, at)? {
+            match quarantine::restore_entry(&self.home, &entry, arguments.force, at)? {
                 RestoreResult::Refused(obstacles) => {
                     return Ok(refused(arguments.which.json, &obstacles));
                 }
@@ -225,12 +225,13 @@ impl CommandContext {
 
     fn purge(&mut self, arguments: &Purge) -> Result<CommandExit> {
         interactive::refuse_agents()?;
-        let (state, at) = (self.home.path().to_owned(), now_ms());
+        let at = now_ms();
         let entries = match &arguments.id {
-            Some(id) => vec![quarantine::find_entry(&self.store, &state, id)?],
+            Some(id) => vec![quarantine::find_entry(&self.store, &self.home, id)?],
             None => {
                 let before = arguments.older.map_or(u64::MAX, |older| at.saturating_sub(older));
-                let all = quarantine::list_quarantines(&self.store, &state)?.entries.into_iter();
+                let all =
+                    quarantine::list_quarantines(&self.store, &self.home)?.entries.into_iter();
                 all.filter(|entry| entry.at < before).collect()
             }
         };
@@ -249,7 +250,7 @@ impl CommandContext {
             ))?;
         }
         for entry in &kept {
-            quarantine::purge_entry(&state, entry, at)?;
+            quarantine::purge_entry(&self.home, entry, at)?;
             self.record(
                 "quarantine-purge",
                 &format!("a person permanently deleted the quarantine {}", entry.id),

@@ -105,7 +105,7 @@ fn count_stopped_sessions() -> usize {
         // As `incident list`: those that it would not show are not counted either.
         let days =
             Config::load(&places, Some(&home)).map_or(0, |config| config.incidents.kept_days);
-        let known = incidents::list_incidents(&store, home.path(), days, now_ms()).ok()?.incidents;
+        let known = incidents::list_incidents(&store, &home, days, now_ms()).ok()?.incidents;
         let waits = |incident: &&Incident| {
             let status = incidents::incident_status(&store, &home, incident);
             status.is_ok_and(|status| status == IncidentStatus::Stopped)

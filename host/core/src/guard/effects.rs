@@ -155,9 +155,10 @@ impl AffectedPath<'_, '_> {
         match (found, self.operation()) {
             (None, _) => false,
             (Some(PathRelation::Same), PathOperation::Reads) => guarded.secret,
-            // A secret is a file: a pattern that continues below it matches nothing.
+            // A pattern that only may lead below a secret names another folder as well; one that begins
+            // below it does not.
             (Some(PathRelation::Inside), PathOperation::Reads) => {
-                guarded.secret && !is_glob(self.spelling)
+                guarded.secret && (!is_glob(self.spelling) || self.begins_below(guarded))
             }
             (Some(PathRelation::Above), PathOperation::Reads) => {
                 guarded.secret && self.reads_whole(guarded)
@@ -183,6 +184,17 @@ impl AffectedPath<'_, '_> {
                 self.beside(guarded) || self.covers(guarded)
             }
         }
+    }
+
+    /// Returns true if what stands before the pattern is in the guarded folder.
+    fn begins_below(&self, guarded: &GuardedPath) -> bool {
+        let before = self.spelling.split(['*', '?', '[', '{', '!', '@', '+']).next();
+        let path = normalise_path(
+            before.unwrap_or_default(),
+            &self.input.place.cwd,
+            &self.input.place.home,
+        );
+        std::path::Path::new(&path).starts_with(&guarded.path)
     }
 
     fn program(&self) -> &str {

@@ -33,7 +33,7 @@ pub fn open_kept_vault(
     if !vault_folder(home.path()).exists() {
         return Ok(None);
     }
-    open_vault(home.path(), config).map(Some)
+    open_vault(home.path(), home.data_keys(), config).map(Some)
 }
 
 /// Reads the journal's information about the actions since then, by checkpoint.

@@ -26,6 +26,7 @@ use portcullis_core::pipeline::ReviewOutcome;
 use portcullis_core::record::{RecordedCheckpoint, RecordedLeftOut, RecordedRestore};
 use portcullis_core::text::one_line;
 use portcullis_core::undo::{PendingAction, SessionCheckpoint, Undo};
+use portcullis_encryption::DataKeys;
 use portcullis_store::Home;
 use reach::ChangeScope;
 use std::cell::{OnceCell, RefCell};
@@ -42,13 +43,14 @@ pub fn vault_folder(state: &Path) -> PathBuf {
     state.join(FOLDER)
 }
 
-/// Opens the vault, creating it if necessary. Behind a boundary its files are another user's, and
+/// Opens the vault with the home's keys, creating it if necessary. Behind a boundary its files are another user's, and
 /// out of reach until somebody hands them over ([`Vault::with_files`]).
 ///
 /// # Errors
 /// Fails like [`Vault::open_folder`].
 pub fn open_vault(
     state: &Path,
+    keys: &DataKeys,
     config: &portcullis_config::Checkpoints,
 ) -> Result<Vault, CheckpointError> {
     let bounds = Bounds {
@@ -60,7 +62,7 @@ pub fn open_vault(
         None => FileAccess::default(),
         Some(_) => FileAccess::unreachable(),
     };
-    Ok(Vault::open_folder(vault_folder(state), bounds)?.with_files(files))
+    Ok(Vault::open_folder(vault_folder(state), keys, bounds)?.with_files(files))
 }
 
 /// Takes checkpoints before the actions of one event, and settles those of ended actions.
@@ -112,7 +114,7 @@ impl<'e> CheckpointWriter<'e> {
     fn vault(&self) -> Result<&Vault, CheckpointError> {
         match self.vault.get() {
             Some(vault) => Ok(vault),
-            None => open_vault(self.home.path(), &self.config)
+            None => open_vault(self.home.path(), self.home.data_keys(), &self.config)
                 .map(|vault| self.vault.get_or_init(|| vault.with_files(self.files.clone()))),
         }
     }

@@ -128,6 +128,8 @@ checks! {
     Exports => "exports", Journal;
     /// Credentials are valid and accepted; reported if there are any.
     Credentials => "credentials", Journal;
+    /// The keys that encrypt what is kept are available.
+    Encryption => "encryption", Journal;
     /// Checkpoints can be restored; reported if they are enabled.
     Checkpoints => "checkpoints", Journal;
     /// Records of stopped sessions are readable; reports sessions that wait for a person.

@@ -9,6 +9,7 @@ mod bundles;
 mod canary;
 mod client;
 mod credentials;
+mod encryption;
 mod exports;
 mod finding;
 mod fleet;
@@ -206,9 +207,8 @@ impl HealthInput {
         let Some(home) = &guard.home else {
             return findings.push(machine::clock(self.now, None, machine::program_made()));
         };
-        findings.extend(
-            guard.config.iter().flat_map(|config| undo::check(home.path(), &config.checkpoints)),
-        );
+        findings
+            .extend(guard.config.iter().flat_map(|config| undo::check(home, &config.checkpoints)));
         let (database, facts) = journal::database(home);
         findings.extend(database);
         findings.push(machine::clock(
@@ -233,6 +233,7 @@ impl HealthInput {
             guard.config.iter().flat_map(|config| stops::check(&store, home, config, self.now)),
         );
         let (person, credentials) = (&self.places.person, HomeCredentials::of_home(Some(home)));
+        findings.extend(encryption::check(home));
         findings.extend(credentials::check(home, guard.config.as_ref(), self.now));
         findings.extend(
             guard

@@ -9,7 +9,6 @@ use portcullis_config::Config;
 use portcullis_config::amount::format_size;
 use portcullis_core::text::{count_noun, one_line};
 use portcullis_store::{Home, Store};
-use std::path::Path;
 
 /// Checks both.
 pub(super) fn check(store: &Store, home: &Home, config: &Config, now: u64) -> Vec<HealthFinding> {
@@ -20,12 +19,12 @@ pub(super) fn check(store: &Store, home: &Home, config: &Config, now: u64) -> Ve
         })
     };
     let mut findings = or_problem(Check::Incidents, stops(store, home, config, now));
-    findings.extend(or_problem(Check::Quarantine, moved(store, home.path())));
+    findings.extend(or_problem(Check::Quarantine, moved(store, home)));
     findings
 }
 
 fn stops(store: &Store, home: &Home, config: &Config, now: u64) -> Result<Vec<HealthFinding>> {
-    let known = incidents::list_incidents(store, home.path(), config.incidents.kept_days, now)?;
+    let known = incidents::list_incidents(store, home, config.incidents.kept_days, now)?;
     let waiting = known
         .incidents
         .iter()
@@ -60,8 +59,8 @@ fn stops(store: &Store, home: &Home, config: &Config, now: u64) -> Result<Vec<He
     Ok(or_ok(damaged.chain(foreign).collect(), Check::Incidents, summary))
 }
 
-fn moved(store: &Store, state: &Path) -> Result<Vec<HealthFinding>> {
-    let known = quarantine::list_quarantines(store, state)?;
+fn moved(store: &Store, home: &Home) -> Result<Vec<HealthFinding>> {
+    let known = quarantine::list_quarantines(store, home)?;
     let kept: Vec<_> = known
         .entries
         .iter()

@@ -2,18 +2,20 @@
 
 use super::finding::{Check, HealthFinding};
 use crate::checkpoints;
+use portcullis_checkpoint::CheckpointError;
 use portcullis_core::text::one_line;
-use std::path::Path;
+use portcullis_store::Home;
 
 /// Checks the vault, if the configuration enables it.
-pub(super) fn check(state: &Path, config: &portcullis_config::Checkpoints) -> Vec<HealthFinding> {
+pub(super) fn check(home: &Home, config: &portcullis_config::Checkpoints) -> Vec<HealthFinding> {
     if !config.enabled {
         return Vec::new();
     }
-    if !checkpoints::vault_folder(state).exists() {
+    if !checkpoints::vault_folder(home.path()).exists() {
         return vec![HealthFinding::ok(Check::Checkpoints, "none were taken yet")];
     }
-    let listing = match checkpoints::open_vault(state, config).and_then(|vault| vault.list()) {
+    let opened = checkpoints::open_vault(home.path(), home.data_keys(), config);
+    let listing = match opened.and_then(|vault| vault.list()) {
         Ok(listing) => listing,
         Err(error) => {
             let fix = "fix what it names; until then actions run and cannot be undone";
@@ -21,11 +23,11 @@ pub(super) fn check(state: &Path, config: &portcullis_config::Checkpoints) -> Ve
         }
     };
     let damaged = listing.damaged.iter().map(|error| {
-        HealthFinding::warning(
-            Check::Checkpoints,
-            error.to_string(),
-            "what it held cannot be put back, the others can; move it away",
-        )
+        let fix = match error {
+            CheckpointError::Encryption { .. } => "nothing is lost: put the key back",
+            _ => "what it held cannot be put back, the others can; move it away",
+        };
+        HealthFinding::warning(Check::Checkpoints, error.to_string(), fix)
     });
     let unfinished = listing.unfinished.iter().map(|undo| {
         let fix = "run `portcullis checkpoint restore` again, which completes it";

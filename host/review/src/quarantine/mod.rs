@@ -13,11 +13,10 @@ pub use restore::{Obstacle, RestoreResult, restore_entry};
 use crate::documents::{self, DocumentStore};
 use anyhow::{Context, Result, bail};
 use folders::MovePaths;
-use portcullis_config::boundary::user_of_state;
 use portcullis_core::known_failure::KnownFailure;
 use portcullis_core::record::{MovedEntry, Record};
 use portcullis_core::text::{count_noun, one_line};
-use portcullis_store::{Filter, NewWork, Store};
+use portcullis_store::{Filter, Home, NewWork, Store};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
@@ -27,7 +26,7 @@ use std::path::Path;
 /// The task that records a quarantine from a journal record.
 pub const WORK: &str = "quarantined";
 /// The folder in the state folder with the record of each quarantine.
-const FOLDER: &str = "quarantine";
+pub(crate) const FOLDER: &str = "quarantine";
 /// Our own quarantine folder, below a project's folder.
 const OURS: &str = ".portcullis/quarantine";
 
@@ -126,8 +125,8 @@ pub struct QuarantineList {
     pub damaged: Vec<String>,
 }
 
-fn document_store(state: &Path) -> DocumentStore {
-    DocumentStore::in_state(state, FOLDER)
+fn document_store(home: &Home) -> DocumentStore {
+    DocumentStore::in_home(home, FOLDER)
 }
 
 /// Returns the tasks that one event's records queue.
@@ -142,8 +141,8 @@ pub fn quarantine_tasks(records: &[Record], now: u64) -> impl Iterator<Item = Ne
 }
 
 /// Writes the entry that a record describes, unless it exists.
-pub fn save_entry(store: &Store, state: &Path, id: &str) -> Result<String> {
-    let documents = document_store(state);
+pub fn save_entry(store: &Store, home: &Home, id: &str) -> Result<String> {
+    let documents = document_store(home);
     if matches!(documents.get_document::<QuarantineEntry>(id), Ok(Some(_))) {
         return Ok(format!("the quarantine {id} is written down"));
     }
@@ -158,23 +157,30 @@ pub fn save_entry(store: &Store, state: &Path, id: &str) -> Result<String> {
     Ok(format!("the quarantine {id} was written down"))
 }
 
-/// Deletes quarantines past their retention permanently. Behind a boundary the files are left to
-/// their user: the session's events name the folders, and this process has other rights.
-pub fn purge_expired(store: &Store, state: &Path, days: u32, now: u64) -> Result<String> {
-    if user_of_state(state).is_some() {
+/// Deletes quarantines past their retention permanently. Behind a boundary, where a state belongs to a
+/// `user`, the files are left to that user: the session's events name the folders, and this process has
+/// other rights.
+pub fn purge_expired(
+    store: &Store,
+    home: &Home,
+    user: Option<u32>,
+    days: u32,
+    now: u64,
+) -> Result<String> {
+    if user.is_some() {
         return Ok("quarantined files are left to their user".to_owned());
     }
-    let known = list_quarantines(store, state)?;
+    let known = list_quarantines(store, home)?;
     let (mut purged, mut failed) = (0_u64, Vec::new());
     for entry in known.entries.iter().filter(|entry| documents::is_past(entry.at, days, now)) {
-        match purge_entry(state, entry, now) {
+        match purge_entry(home, entry, now) {
             Ok(()) => purged += u64::from(entry.ended.is_none()),
             Err(error) => failed.push(format!("{}: {error:#}", entry.id)),
         }
         // The entry is kept for the same time again, so that people can find out why the files are
         // gone.
         if failed.is_empty() && documents::is_past(entry.at, days.saturating_mul(2), now) {
-            document_store(state).remove_document(&entry.id)?;
+            document_store(home).remove_document(&entry.id)?;
         }
     }
     if !failed.is_empty() {
@@ -185,8 +191,8 @@ pub fn purge_expired(store: &Store, state: &Path, days: u32, now: u64) -> Result
 }
 
 /// Returns all quarantines.
-pub fn list_quarantines(store: &Store, state: &Path) -> Result<QuarantineList> {
-    let contents = document_store(state).read_all::<QuarantineEntry>()?;
+pub fn list_quarantines(store: &Store, home: &Home) -> Result<QuarantineList> {
+    let contents = document_store(home).read_all::<QuarantineEntry>()?;
     let mut found: BTreeMap<String, QuarantineEntry> =
         of_journal(store)?.into_iter().map(|entry| (entry.id.clone(), entry)).collect();
     found.extend(contents.good);
@@ -212,8 +218,8 @@ fn of_journal(store: &Store) -> Result<Vec<QuarantineEntry>> {
 }
 
 /// Finds the quarantine that a person names by its id, a prefix of one, or `last`.
-pub fn find_entry(store: &Store, state: &Path, named: &str) -> Result<QuarantineEntry> {
-    let mut known = list_quarantines(store, state)?;
+pub fn find_entry(store: &Store, home: &Home, named: &str) -> Result<QuarantineEntry> {
+    let mut known = list_quarantines(store, home)?;
     let fits = |entry: &QuarantineEntry| {
         named == "last" || !named.is_empty() && entry.id.starts_with(named)
     };
@@ -243,7 +249,7 @@ pub fn find_entry(store: &Store, state: &Path, named: &str) -> Result<Quarantine
 }
 
 /// Deletes its files permanently.
-pub fn purge_entry(state: &Path, entry: &QuarantineEntry, now: u64) -> Result<()> {
+pub fn purge_entry(home: &Home, entry: &QuarantineEntry, now: u64) -> Result<()> {
     for moved in &entry.moved {
         let place = MovePaths::of(moved)?;
         place.delete().with_context(|| format!("cannot delete `{}`", moved.to))?;
@@ -252,12 +258,12 @@ pub fn purge_entry(state: &Path, entry: &QuarantineEntry, now: u64) -> Result<()
     if entry.ended.is_some() {
         return Ok(());
     }
-    end(state, entry, PURGED, now)
+    end(home, entry, PURGED, now)
 }
 
 /// Records its end.
-fn end(state: &Path, entry: &QuarantineEntry, how: &str, now: u64) -> Result<()> {
-    document_store(state).put_document(
+fn end(home: &Home, entry: &QuarantineEntry, how: &str, now: u64) -> Result<()> {
+    document_store(home).put_document(
         &entry.id,
         &QuarantineEntry {
             ended: Some(QuarantineEnd { at: now, how: how.into() }),
@@ -270,7 +276,7 @@ fn end(state: &Path, entry: &QuarantineEntry, how: &str, now: u64) -> Result<()>
 /// `None` if nothing is left to move. A file that cannot be moved stays where it is and causes an
 /// error that names it.
 pub fn put_away(
-    state: &Path,
+    home: &Home,
     roots: &[String],
     paths: &[String],
     session: &str,
@@ -297,7 +303,7 @@ pub fn put_away(
         return Ok(None);
     }
     // Record the way back first, then move.
-    document_store(state).put_document(&entry.id, &entry)?;
+    document_store(home).put_document(&entry.id, &entry)?;
     for moved in &entry.moved {
         match MovePaths::of(moved).and_then(|place| place.put_away()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -317,7 +323,7 @@ fn own_id(seed: &str, now: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use portcullis_config::boundary::state_of;
+    use portcullis_config::boundary::{state_of, user_of_state};
     use portcullis_core::record::RecordKind;
     use portcullis_store::{Durability, Home, NewRecord};
     use std::fs;
@@ -344,9 +350,9 @@ mod tests {
         };
         store.append_records(vec![row]).unwrap();
         let now = 1_000_000_000_000;
-        purge_expired(&store, &state_of(4_000_000_000), 1, now).unwrap();
+        purge_expired(&store, &home, user_of_state(&state_of(4_000_000_000)), 1, now).unwrap();
         assert!(kept.exists(), "it deletes what a user's record names");
-        purge_expired(&store, home.path(), 1, now).unwrap();
+        purge_expired(&store, &home, user_of_state(home.path()), 1, now).unwrap();
         assert!(!kept.exists(), "without a boundary it is deleted");
     }
 }

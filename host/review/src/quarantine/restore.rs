@@ -4,6 +4,7 @@ use super::folders::{MovePaths, Occupant};
 use super::{OURS, QuarantineEntry, RESTORED, document_store, end, own_id};
 use anyhow::{Context, Result, bail};
 use portcullis_core::record::MovedEntry;
+use portcullis_store::Home;
 use std::path::Path;
 
 /// An obstacle to restoring a file.
@@ -37,7 +38,7 @@ pub enum RestoreResult {
 /// Fails if none of its files are there, or if something cannot be moved: earlier moves are rolled
 /// back, and the message names the failed rollbacks.
 pub fn restore_entry(
-    state: &Path,
+    home: &Home,
     entry: &QuarantineEntry,
     force: bool,
     now: u64,
@@ -62,7 +63,7 @@ pub fn restore_entry(
     }
     let replaced = away(entry, &obstacles, &kept, now);
     if let Some(replaced) = &replaced {
-        document_store(state).put_document(&replaced.id, replaced)?;
+        document_store(home).put_document(&replaced.id, replaced)?;
     }
     let obstacles_moved: Vec<(&MovedEntry, MovePaths)> = replaced
         .iter()
@@ -96,7 +97,7 @@ pub fn restore_entry(
         done.push(step);
     }
     kept.iter().for_each(|(_, place)| place.tidy(&entry.id));
-    end(state, entry, RESTORED, now)?;
+    end(home, entry, RESTORED, now)?;
     Ok(RestoreResult::Done {
         paths: kept.iter().map(|(moved, _)| moved.from.clone()).collect(),
         replaced,

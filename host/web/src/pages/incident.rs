@@ -54,7 +54,7 @@ pub(crate) fn compose(
     approvers: &Approvers,
     query: &IncidentQuery,
 ) -> Result<Frame> {
-    let mut incident = find_incident(&reading.store, reading.home.path(), &query.id)?;
+    let mut incident = find_incident(&reading.store, &reading.home, &query.id)?;
     let advice = &mut incident.report.recommendations;
     let texts = advice.immediate.iter_mut().chain(&mut advice.preventive);
     for text in texts.chain(&mut advice.configuration) {

@@ -15,7 +15,7 @@ use portcullis_review::incidents::{IncidentStatus, incident_status, list_inciden
 /// # Errors
 /// Fails if the journal cannot be read.
 pub(crate) fn compose(reading: &Reading) -> Result<Frame> {
-    let known = list_incidents(&reading.store, reading.home.path(), 0, now_ms())?;
+    let known = list_incidents(&reading.store, &reading.home, 0, now_ms())?;
     let mut main = Html::new();
     if known.incidents.is_empty() {
         main.put_template("<p class=\"lead\">No session was stopped.</p>", &[]);

@@ -26,7 +26,7 @@ pub(crate) fn compose(
     visitor: &Visitor,
     query: &IncidentQuery,
 ) -> Result<Frame> {
-    let incident = find_incident(&reading.store, reading.home.path(), &query.id)?;
+    let incident = find_incident(&reading.store, &reading.home, &query.id)?;
     let point = find_restore_point(&incident, None)?;
     if !site.sees_files() {
         let command = reading.commands.spell(&format!("incident rollback {}", incident.id));

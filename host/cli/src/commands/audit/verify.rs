@@ -107,6 +107,10 @@ fn print_result(verification: &Verification) {
     for beside in verification.states.iter().chain(&verification.beside) {
         paint::print_text(&format!("{}: {beside}\n", paint::bad("changed")));
     }
+    if let Some(reason) = &verification.unchecked {
+        let what = "exceptions and waiting work were not checked";
+        paint::print_text(&format!("{}: {what}: {reason}\n", paint::warn("incomplete")));
+    }
     if let Some(replaced) = &verification.replaced {
         let fix = "put the newest one back, or have a person run `portcullis recover`";
         paint::print_text(&format!(
@@ -170,7 +174,7 @@ fn json(
     serde_json::json!({
         "records": verification.records,
         "first_bad": flaw,
-        "beside": verification.beside,
+        "unchecked": verification.unchecked, "beside": verification.beside,
         "states": verification.states,
         "replaced": verification.replaced,
         "pruned": pruned,

@@ -37,7 +37,7 @@ const MOST_SHOWN: usize = 50;
 pub fn run_abort(arguments: &Arguments) -> Result<CommandExit> {
     interactive::refuse_agents()?;
     let mut context = CommandContext::open()?;
-    let incident = incidents::find_incident(&context.store, context.home.path(), &arguments.id)?;
+    let incident = incidents::find_incident(&context.store, &context.home, &arguments.id)?;
     check_decision(&context, &incident, ResumeConditions::Aborted)?;
     let may_clean_up = may_clean_up(&context.home);
     if arguments.clean_up && !may_clean_up {

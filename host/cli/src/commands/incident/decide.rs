@@ -55,7 +55,7 @@ pub fn run_lift(arguments: &Arguments) -> Result<CommandExit> {
 fn go_on(arguments: &Arguments, terms: ResumeConditions) -> Result<CommandExit> {
     interactive::refuse_agents()?;
     let mut context = CommandContext::open()?;
-    let incident = incidents::find_incident(&context.store, context.home.path(), &arguments.id)?;
+    let incident = incidents::find_incident(&context.store, &context.home, &arguments.id)?;
     check_decision(&context, &incident, terms)?;
     interactive::confirm_action(&format!("{}\n{}", describe_incident(&incident), question(terms)))?;
     commit_decision(&mut context, &incident, terms, &arguments.reason, "")?;
@@ -66,8 +66,7 @@ fn go_on(arguments: &Arguments, terms: ResumeConditions) -> Result<CommandExit> 
 pub fn run_rollback(arguments: &Rollback) -> Result<CommandExit> {
     interactive::refuse_agents()?;
     let mut context = CommandContext::open()?;
-    let incident =
-        incidents::find_incident(&context.store, context.home.path(), &arguments.which.id)?;
+    let incident = incidents::find_incident(&context.store, &context.home, &arguments.which.id)?;
     check_decision(&context, &incident, ResumeConditions::RolledBack)?;
     let back = find_restore_point(&incident, arguments.to.as_deref())?;
     let checkpoint = &back.checkpoint;

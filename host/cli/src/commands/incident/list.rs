@@ -20,7 +20,7 @@ pub fn run_list(arguments: &Arguments) -> Result<CommandExit> {
     let context = CommandContext::open()?;
     let known = incidents::list_incidents(
         &context.store,
-        context.home.path(),
+        &context.home,
         context.incidents().kept_days,
         now_ms(),
     )?;

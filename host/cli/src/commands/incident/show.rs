@@ -51,7 +51,7 @@ enum Format {
 
 pub fn run_show(arguments: &Arguments) -> Result<CommandExit> {
     let context = CommandContext::open()?;
-    let incident = incidents::find_incident(&context.store, context.home.path(), &arguments.id)?;
+    let incident = incidents::find_incident(&context.store, &context.home, &arguments.id)?;
     let standing = incidents::incident_status(&context.store, &context.home, &incident)?;
     let decisions = incidents::list_decisions(&context.store, &incident)?;
     if arguments.json {
@@ -64,7 +64,7 @@ pub fn run_show(arguments: &Arguments) -> Result<CommandExit> {
 
 pub fn run_export(arguments: &IncidentExport) -> Result<CommandExit> {
     let context = CommandContext::open()?;
-    let incident = incidents::find_incident(&context.store, context.home.path(), &arguments.id)?;
+    let incident = incidents::find_incident(&context.store, &context.home, &arguments.id)?;
     let standing = incidents::incident_status(&context.store, &context.home, &incident)?;
     let decisions = incidents::list_decisions(&context.store, &incident)?;
     let text = match arguments.format {
