@@ -11,6 +11,8 @@
 //! The last column counts page faults. They grow when the functions of a hook are scattered over the
 //! program, as they are when `host/cli/function-order.txt` is out of date.
 //!
+//! The rows `plain` are the same events in a home that encrypts nothing.
+//!
 //! The rows `service` are the same events in a home of their own, through `portcullis-hook` and a
 //! service that runs beside them.
 //!
@@ -41,6 +43,8 @@ const ROUNDS: usize = 200;
 
 /// The folder of the hooks that review by themselves.
 const HOME: &str = "home";
+/// The folder of the hooks that review by themselves and encrypt nothing.
+const PLAIN: &str = "plain";
 /// The folder of the hooks that ask the service.
 const SERVED: &str = "served";
 /// The program that asks it.
@@ -76,7 +80,7 @@ fn main() {
     let folder = std::env::temp_dir().join(format!("portcullis-bench-{}", std::process::id()));
     fs::create_dir_all(folder.join("project")).unwrap();
     // The bench `checkpoints` measures what they add.
-    for home in [HOME, SERVED] {
+    for home in [HOME, PLAIN, SERVED] {
         fs::create_dir_all(folder.join(home)).unwrap();
         let config = folder.join(home).join("config.toml");
         fs::write(config, "[checkpoints]\nenabled = false\n").unwrap();
@@ -85,6 +89,9 @@ fn main() {
     fs::copy(built, program(&folder)).unwrap();
     // `cargo build --release` makes it.
     fs::copy(built.with_file_name(SMALL_HOOK), folder.join(SMALL_HOOK)).unwrap();
+    let mut off = Command::new(program(&folder));
+    off.args(["encryption", "off", "--yes"]).env("PORTCULLIS_HOME", folder.join(PLAIN));
+    assert!(off.stdout(Stdio::null()).status().unwrap().success(), "encryption stays on");
     // Plugins are compiled by the first process of a home, which needs more memory than any other.
     for text in [PROMPT, BEFORE, AFTER] {
         let text = text.replace(r#""session_id":"bench""#, r#""session_id":"compiles""#);
@@ -96,8 +103,9 @@ fn main() {
     let mut cases = cases(&folder);
     for round in 0..rounds + 5 {
         if round % TURN == 0 {
-            once(&prompt(&folder, HOME), &folder, round);
-            once(&prompt(&folder, SERVED), &folder, round);
+            for home in [HOME, PLAIN, SERVED] {
+                once(&prompt(&folder, home), &folder, round);
+            }
         }
         for case in &mut cases {
             let (time, faults) = once(case, &folder, round);
@@ -146,8 +154,15 @@ fn cases(folder: &Path) -> Vec<Case> {
             call,
             event("again-edit.json", &again(EDIT)),
         ),
-        case("hook: an event that nobody needs", hook, call, event("other.json", OTHER)),
+        case("hook: an event that nobody needs", hook.clone(), call, event("other.json", OTHER)),
     ];
+    for (name, file, text) in [
+        ("plain: ordinary, before a shell command", "before.json", BEFORE),
+        ("plain: ordinary, after it", "after.json", AFTER),
+    ] {
+        let plain = case(name, hook.clone(), call, event(file, text));
+        cases.push(Case { home: PLAIN, ..plain });
+    }
     let small = folder.join(SMALL_HOOK);
     for (name, file, text) in [
         ("service: ordinary, before a shell command", "before.json", BEFORE),

@@ -159,13 +159,14 @@ pub fn save_stop(home: &Home, stopped: &StopFile, known: Option<&StopFile>) -> R
     let write = || -> Result<()> {
         let plain = serde_json::to_vec(stopped)?;
         let place = [FOLDER, stopped.session.as_str()];
-        Ok(match home.data_keys().encrypt(documents::KIND, now_ms(), &place, &plain)? {
+        match home.data_keys().encrypt(documents::KIND, now_ms(), &place, &plain)? {
             Some(sealed) => document.write_content(&StoredStop::Encrypted(EncryptedStop {
                 session: stopped.session.clone(),
                 encrypted: encode_text(&sealed),
             }))?,
             None => document.write_content(stopped)?,
-        })
+        }
+        Ok(())
     };
     write().with_context(|| format!("cannot write `{}`", document.path().display()))
 }

@@ -24,6 +24,9 @@ struct TextColumn {
     column: &'static str,
 }
 
+/// The name of a row, what its text is bound to, and the text.
+type StoredText = (Value, Vec<String>, String);
+
 const TEXTS: &[TextColumn] = &[
     TextColumn { table: "grants", row: "rowid", bound: &["id"], place: GRANTS, column: "document" },
     TextColumn {
@@ -157,11 +160,8 @@ impl Writer<'_> {
         Ok(dropped)
     }
 
-    /// Returns the encrypted texts of a column: each row's name, what it is bound to, and the text.
-    fn read_texts(
-        &self,
-        column: &TextColumn,
-    ) -> rusqlite::Result<Vec<(Value, Vec<String>, String)>> {
+    /// Returns the encrypted texts of a column.
+    fn read_texts(&self, column: &TextColumn) -> rusqlite::Result<Vec<StoredText>> {
         let query = format!(
             "SELECT {}, {}, {} FROM {} WHERE {} LIKE 'enc1:%'",
             column.row,

@@ -104,6 +104,9 @@ struct Bucket {
 pub(crate) const BUCKET: &str = "SELECT session, seal, CASE session WHEN ?2 THEN head END, CASE session WHEN ?2 \
      THEN parts END FROM heads WHERE bucket = +?1 ORDER BY session";
 
+/// A state as stored: its part, the commit that wrote it, and its bytes.
+type StoredState = (String, Option<i64>, Vec<u8>);
+
 /// Reads the bucket of a session.
 fn read_bucket(
     connection: &Connection,
@@ -407,8 +410,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Returns the states of a session as stored: part, commit and bytes.
-    fn states_of(&self, session: &str) -> rusqlite::Result<Vec<(String, Option<i64>, Vec<u8>)>> {
+    /// Returns the states of a session as stored.
+    fn states_of(&self, session: &str) -> rusqlite::Result<Vec<StoredState>> {
         let sql =
             "SELECT part, written, state FROM states WHERE session = ?1 AND state IS NOT NULL";
         let mut statement = self.transaction.prepare_cached(sql)?;

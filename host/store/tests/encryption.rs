@@ -254,7 +254,8 @@ fn a_key_is_destroyed_only_once_nothing_needs_it() {
 
 #[test]
 fn a_text_in_the_place_of_another_is_forged() {
-    let table: [(&str, fn(&mut Store) -> String); 5] = [
+    type Look = fn(&mut Store) -> String;
+    let table: [(&str, Look); 5] = [
         (
             "UPDATE grants SET document = (SELECT document FROM grants WHERE id = 'g-two')",
             |store| store.list_exceptions().unwrap_err().to_string(),

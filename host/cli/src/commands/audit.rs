@@ -176,7 +176,7 @@ fn unreadable_line(stored: &StoredRecord, reason: &str) -> String {
         paint::dim(&record.id),
         record.verdict.as_deref().unwrap_or(&record.kind),
         one_line(&record.subject, 200),
-        paint::bad(&format!("cannot be read: {}", one_line(reason, 512)))
+        paint::bad(format!("cannot be read: {}", one_line(reason, 512)))
     )
 }
 
