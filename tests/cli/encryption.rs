@@ -5,15 +5,15 @@ use crate::common::reply::Answer;
 use crate::common::site::{LIMIT, Site};
 use crate::common::trial;
 use crate::incidents::maintained;
+use crate::upkeep::age;
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
-use portcullis_store::{Durability, Home, NewRecord, Store};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::thread::sleep;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -27,7 +27,6 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-const DAY: u64 = 86_400_000;
 /// The texts that a session plants.
 const PLANTED: usize = 200;
 
@@ -143,7 +142,7 @@ fn kill_hook(site: &Site, event: &Value, number: usize) -> Result<()> {
 
 fn killed_rotation() -> Result<()> {
     let site = Site::new("encryption-killed")?;
-    age(&site, &[9, 7, 5, 3, 1])?;
+    age(&site, &[9, 7, 5, 3, 1], &planted(2))?;
     site.hook(&site.calls("s").bash("one", &format!("echo {}", planted(1))))?;
     for point in 0..50 {
         let mut command = site.command(&["encryption", "rotate"]);
@@ -171,32 +170,10 @@ fn killed_rotation() -> Result<()> {
     site.verify()
 }
 
-/// Creates records of these ages in days.
-fn age(site: &Site, days: &[u64]) -> Result<()> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
-    let now = u64::try_from(now.as_millis())?;
-    let mut store = Store::open_database(&Home::open_root(site.state())?, Durability::Process)?;
-    for day in days {
-        let (at, id) = (now - day * DAY, format!("aged{day}"));
-        let document = json!({
-            "version": 1, "id": id, "at": at, "kind": "fault", "client": "claude", "session": "old",
-            "event": "PreToolUse", "subject": "Bash", "summary": planted(2), "mode": "blocking",
-        });
-        store.append_records(vec![NewRecord {
-            id,
-            at,
-            kind: "fault".into(),
-            document: document.to_string(),
-            ..NewRecord::default()
-        }])?;
-    }
-    Ok(())
-}
-
 fn retention() -> Result<()> {
     let site = Site::new("encryption-retention")?;
     site.write("config.toml", "[audit]\nretention_days = 30\n")?;
-    age(&site, &[90, 60, 20])?;
+    age(&site, &[90, 60, 20], &planted(2))?;
     site.hook(&site.calls("s").bash("one", &format!("echo {}", planted(1))))?;
     let copies: Vec<(PathBuf, Vec<u8>)> = ["journal.db", "journal.db-wal"]
         .into_iter()

@@ -27,15 +27,15 @@ fn now() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Creates records of these ages in days, in a journal without newer ones.
-fn age(site: &Site, days: &[u64]) -> Result<()> {
+/// Creates records `agedDAYS` of these ages in days, in a journal without newer ones.
+pub fn age(site: &Site, days: &[u64], summary: &str) -> Result<()> {
     let mut store = Store::open_database(&Home::open_root(site.state())?, Durability::Process)?;
     for day in days {
         let at = now() - day * DAY;
-        let id = format!("{at:016x}");
+        let id = format!("aged{day}");
         let document = serde_json::json!({
             "version": 1, "id": id, "at": at, "kind": "fault", "client": "claude", "session": "old", "event": "PreToolUse",
-            "subject": "Bash", "summary": "from long ago", "mode": "blocking",
+            "subject": "Bash", "summary": summary, "mode": "blocking",
         });
         store.append_records(vec![NewRecord {
             id,
@@ -59,7 +59,7 @@ fn retention() -> Result<()> {
         &site,
         &format!("[audit]\nretention_days = 30\nanchors = [{:?}]\n", heads.display().to_string()),
     )?;
-    age(&site, &[90, 60, 31, 29, 1])?;
+    age(&site, &[90, 60, 31, 29, 1], "from long ago")?;
     site.ordinary("s")?;
     site.snapshot("upkeep", "old records are removed", &["maintain", "--all"])?;
     ensure!(site.records()?.len() == 4, "{:?}", site.records()?);

@@ -46,7 +46,7 @@ impl Vault {
     pub fn collect_garbage(&self, retention: &Retention, now: u64) -> Result<Collected> {
         let _lock = self.lock_exclusive()?;
         let mut vault = self.clone();
-        // What replaces a file has to be on the disk before the key of that file is destroyed.
+        // The replacement of a file must be on the disk before the file's key is destroyed.
         vault.dir.durability = CheckpointDurability::Power;
         let keep = u64::try_from(retention.keep.as_millis()).unwrap_or(u64::MAX);
         let encrypts = vault.dir.encrypts()?;

@@ -29,7 +29,7 @@ pub(crate) const FOOT_ENCRYPTED: usize = 8 + MARK_BYTES;
 /// The bytes of a text that are encrypted at once.
 pub(crate) const PART: usize = 1 << 20;
 pub(crate) const TAG: usize = PartStream::TAG_BYTES;
-/// What texts in parts are: an index cannot be read as a content.
+/// The kinds of texts in parts: an index cannot be read as a content.
 pub(crate) const CONTENT: &[u8] = b"content";
 pub(crate) const INDEX: &[u8] = b"index";
 

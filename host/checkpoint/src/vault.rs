@@ -11,7 +11,7 @@ use crate::request::Bounds;
 use crate::sealed::VaultDir;
 use crate::steps::{NoHook, StepHook};
 use portcullis_encryption::DataKeys;
-use portcullis_fs::{create_private_folder, open_lock_file};
+use portcullis_fs::{create_private_folder, open_lock_file, wait_for_lock};
 use rustix::fs::FileType;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -20,7 +20,6 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 type Result<T> = std::result::Result<T, CheckpointError>;
 
@@ -135,18 +134,10 @@ impl Vault {
     ) -> Result<File> {
         let path = self.dir.folder.join(name);
         let file = open_lock_file(&path).map_err(CheckpointError::io("lock", &path))?;
-        let start = Instant::now();
-        loop {
-            match lock(&file) {
-                Ok(()) => return Ok(file),
-                Err(TryLockError::WouldBlock) if start.elapsed() < self.bounds.patience => {
-                    std::thread::sleep(Duration::from_millis(5))
-                }
-                Err(TryLockError::WouldBlock) => return Err(CheckpointError::Busy { path }),
-                Err(TryLockError::Error(error)) => {
-                    return Err(CheckpointError::io("lock", path)(error));
-                }
-            }
+        match wait_for_lock(self.bounds.patience, || lock(&file)) {
+            Ok(()) => Ok(file),
+            Err(TryLockError::WouldBlock) => Err(CheckpointError::Busy { path }),
+            Err(TryLockError::Error(error)) => Err(CheckpointError::io("lock", path)(error)),
         }
     }
 

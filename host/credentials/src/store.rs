@@ -5,15 +5,16 @@ use crate::keepers::{CommandKeeper, FileKeeper, KeyringKeeper, SecretKeeper, Var
 use crate::name::CredentialName;
 use crate::uses::UseLog;
 use portcullis_core::text::hash_parts;
-use portcullis_fs::{SealError, SealedDocument, create_private_folder, open_lock_file};
+use portcullis_fs::{
+    SealError, SealedDocument, create_private_folder, open_lock_file, wait_for_lock,
+};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::{File, TryLockError};
-use std::io;
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The most bytes of the index: some 2,000 credentials.
 const MOST_INDEX: u64 = 512 << 10;
@@ -302,25 +303,11 @@ impl CredentialStore {
         let path: &Path = &self.folder.join("lock");
         let taken = create_private_folder(&self.folder)
             .and_then(|()| open_lock_file(path))
-            .and_then(take_lock);
+            .and_then(|file| {
+                wait_for_lock(PATIENCE, || file.try_lock())?;
+                Ok(StoreLock(file))
+            });
         taken.map_err(|error| CredentialFailure::of_system(path, &error))
-    }
-}
-
-/// Takes a lock, for which nobody waits long: an agent of the same user may hold it.
-fn take_lock(file: File) -> io::Result<StoreLock> {
-    let start = Instant::now();
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(StoreLock(file)),
-            Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => {
-                std::thread::sleep(Duration::from_millis(2));
-            }
-            Err(TryLockError::WouldBlock) => {
-                return Err(io::Error::from(io::ErrorKind::WouldBlock));
-            }
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
     }
 }
 

@@ -14,7 +14,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What begins an encrypted text: no text of UTF-8, and no state of a session, begins with it.
+/// The beginning of an encrypted text. No UTF-8 text and no state of a session begins with it.
 const MARK: [u8; 4] = [0xff, b'p', b'c', 1];
 const HEADER: usize = MARK.len() + 8;
 const MOST_OFF: u64 = 256;

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum EncryptionError {
     /// The place of a master key does not give it.
-    #[error("the master key {id} is not available: {}: `portcullis encryption status` shows where it is kept, and how it is unlocked or restored", .reason.what)]
+    #[error("the master key {id} is not available: {}: `portcullis encryption \
+         status` shows where it is kept, and how it is unlocked or restored", .reason.what)]
     MasterUnavailable {
         /// Its id.
         id: MasterId,
@@ -19,7 +20,8 @@ pub enum EncryptionError {
         reason: CredentialFailure,
     },
     /// A master key is needed that this home does not know.
-    #[error("the {kind} of {day} need the master key {id}, which this home does not have: `portcullis encryption restore` takes it from a backup", kind = .kind.as_str())]
+    #[error("the {kind} of {day} need the master key {id}, which this home does not have: \
+         `portcullis encryption restore` takes it from a backup", kind = .kind.as_str())]
     MasterUnknown {
         /// Its id.
         id: MasterId,
@@ -32,7 +34,8 @@ pub enum EncryptionError {
     #[error("{0}")]
     Masters(CredentialFailure),
     /// The key of a day is not there.
-    #[error("the key of {day} for {} is not there: it was destroyed when its data was due, or `keys` in the state folder is incomplete: restore it from a backup", .kind.as_str())]
+    #[error("the key of {day} for {} is not there: it was destroyed when its data was due, \
+         or `keys` in the state folder is incomplete: restore it from a backup", .kind.as_str())]
     KeyMissing {
         /// The kind of data.
         kind: DataKind,
@@ -57,7 +60,7 @@ pub enum EncryptionError {
     /// The system refuses.
     #[error("cannot {verb} `{}`: {source}", .path.display())]
     Io {
-        /// What was tried.
+        /// The action that failed, such as `read` or `lock`.
         verb: &'static str,
         /// The file or folder.
         path: PathBuf,

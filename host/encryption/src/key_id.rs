@@ -79,7 +79,7 @@ impl fmt::Display for Day {
 pub struct KeyId {
     /// The day that it is for.
     pub day: Day,
-    /// What tells it from other keys of the day.
+    /// The number that tells it from other keys of the day.
     pub(crate) serial: u32,
 }
 

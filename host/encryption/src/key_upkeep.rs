@@ -8,13 +8,14 @@ use crate::key_id::{DataKind, Day, KeyId};
 use crate::master_id::MasterId;
 use crate::master_key::MasterKey;
 use portcullis_credentials::KeptIn;
-use portcullis_fs::{create_private_folder, destroy_file, open_lock_file, sync_folder};
+use portcullis_fs::{
+    create_private_folder, destroy_file, open_lock_file, sync_folder, wait_for_lock,
+};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs::{self, File, TryLockError};
-use std::io::{self, ErrorKind};
+use std::fs::{self, File};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The most keys that one call destroys: each takes two flushes of the disk, and the caller may hold a
 /// lock that hooks wait for.
@@ -197,22 +198,9 @@ impl DataKeys {
         let path = self.folder().join("lock");
         let opened = create_private_folder(self.folder()).and_then(|()| open_lock_file(&path));
         let file = opened.map_err(EncryptionError::io("create", &path))?;
-        let start = Instant::now();
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(file),
-                Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => {
-                    std::thread::sleep(Duration::from_millis(2));
-                }
-                Err(TryLockError::WouldBlock) => {
-                    let error = io::Error::from(ErrorKind::WouldBlock);
-                    return Err(EncryptionError::io("lock", &path)(error));
-                }
-                Err(TryLockError::Error(error)) => {
-                    return Err(EncryptionError::io("lock", &path)(error));
-                }
-            }
-        }
+        let taken = wait_for_lock(PATIENCE, || file.try_lock());
+        taken.map_err(|error| EncryptionError::io("lock", &path)(error.into()))?;
+        Ok(file)
     }
 
     /// Removes what killed writers left: a draft holds a key that may have been destroyed since. The lock

@@ -9,7 +9,7 @@ use portcullis_credentials::{
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// What is known of a master key.
+/// The place and the age of a master key, without its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MasterEntry {
     /// Its id.

@@ -59,8 +59,7 @@ impl Store {
         records: impl FnOnce(&ErasureResult) -> Vec<NewRecord>,
     ) -> Result<ErasureResult, StoreError> {
         // What is freed is overwritten, also in pages that other rows use.
-        let overwrite = |on: bool| format!("PRAGMA secure_delete = {}", u8::from(on));
-        self.pragma(&overwrite(true))?;
+        self.overwrite_freed(true)?;
         let result = self.write(|writer| {
             let mut result = ErasureResult::default();
             for document in &erasure.documents {
@@ -77,17 +76,16 @@ impl Store {
             Ok(result)
         });
         let emptied = self.checkpoint_log();
-        self.pragma(&overwrite(false))?;
+        self.overwrite_freed(false)?;
         let result = result?;
         emptied?;
         Ok(result)
     }
 
-    fn pragma(&self, sql: &str) -> Result<(), StoreError> {
-        let mut statement = self.connection.prepare(sql).map_err(|error| self.named(&error))?;
-        let mut rows = statement.query([]).map_err(|error| self.named(&error))?;
-        while rows.next().map_err(|error| self.named(&error))?.is_some() {}
-        Ok(())
+    fn overwrite_freed(&self, is_on: bool) -> Result<(), StoreError> {
+        self.connection
+            .pragma_update_and_check(None, "secure_delete", is_on, |_| Ok(()))
+            .map_err(|error| self.named(&error))
     }
 }
 

@@ -7,13 +7,13 @@
 use crate::error::StoreError;
 use portcullis_encryption::DataKeys;
 use portcullis_fs::{
-    Links, ReadError, Replacement, create_private_folder, open_file, open_lock_file,
+    Links, ReadError, Replacement, create_private_folder, open_file, open_lock_file, wait_for_lock,
 };
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The timeout for any lock.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
@@ -219,15 +219,9 @@ fn create_key(root: &Path) -> Result<[u8; KEY_SIZE], StoreError> {
 pub(crate) fn lock(root: &Path) -> Result<File, StoreError> {
     let path = root.join("lock");
     let file = open_lock_file(&path).map_err(|error| StoreError::io("create", &path, error))?;
-    let start = Instant::now();
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) if start.elapsed() < PATIENCE => {
-                std::thread::sleep(Duration::from_millis(2))
-            }
-            Err(TryLockError::WouldBlock) => return Err(StoreError::Busy { path }),
-            Err(TryLockError::Error(error)) => return Err(StoreError::io("lock", &path, error)),
-        }
+    match wait_for_lock(PATIENCE, || file.try_lock()) {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(StoreError::Busy { path }),
+        Err(TryLockError::Error(error)) => Err(StoreError::io("lock", &path, error)),
     }
 }

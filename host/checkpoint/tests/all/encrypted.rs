@@ -13,7 +13,7 @@ const HEADER: usize = 8 + 84;
 /// The bytes of a content before its first part.
 const ID: usize = 19;
 
-/// What nobody may find in a vault of a tree.
+/// The texts of a tree that its vault must not show.
 fn hidden(place: &Place, contents: &[&str], names: &[&str]) -> Vec<Vec<u8>> {
     let root = place.root.as_os_str().as_encoded_bytes();
     let mut texts: Vec<_> =

@@ -47,7 +47,7 @@ fn old_copies_of_a_vault_are_unreadable_after_the_retention() {
             at,
             &format!("echo changed on {day} > daily; head -c 5000 /dev/urandom > made"),
         );
-        // What is on the disk today: a thief has all of it, and gets today's keys later.
+        // A thief has everything that is on the disk today, and gets today's keys later.
         sh(&place.home, &format!("cp -a vault copies/{day}"));
         if day % 2 == 1 {
             collect(&open(&vault), at + 1000);

@@ -102,7 +102,7 @@ pub struct Move {
     command: Vec<String>,
 }
 
-/// What ends the names of the copies of master keys that are in the keyring, in the folder of keys.
+/// The suffix of a locked copy, of which each master key in the keyring has one.
 const LOCKED: &str = ".locked";
 /// The timeout for a command that keeps the key, which may ask a person to unlock it.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -456,7 +456,7 @@ fn reset(site: &Site, yes: bool, as_json: bool) -> Result<CommandExit> {
     }
     let key = MasterKey::generate()?;
     site.masters().add(&key, KeptIn::File)?;
-    // What waits and cannot be read would be tried for ever.
+    // Waiting work that cannot be read would be retried for ever.
     let dropped = Store::open_database(&site.home, Durability::Process)?.drop_unreadable_rows()?;
     let what = format!(
         "a person replaced a master key that was lost; {} could not be read and went",

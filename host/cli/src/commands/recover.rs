@@ -78,7 +78,7 @@ fn begin(home: &Home, damage: &Damage, as_json: bool) -> Result<CommandExit> {
     // A stop has to be in a file of its own, as the journal goes.
     incidents::import_stops(home)?;
     let kept = portcullis_store::quarantine_journal(home, at)?;
-    // What was encrypted under another key of the home cannot be read with this one.
+    // Data that was encrypted under another key of the home cannot be read with this one.
     home.data_keys().quarantine_keys(at)?;
     let document = outcome("begun", home, Some(damage), kept.as_deref());
     let kept = kept.map_or_else(
