@@ -392,3 +392,25 @@ fn an_erased_document_is_gone_and_the_chain_holds() {
         assert_eq!(found.first_bad, Some((2, portcullis_store::Flaw::ColumnsChanged)));
     }
 }
+
+#[test]
+fn who_goes_on_without_a_lost_key_is_rid_of_what_waited_for_it() {
+    let place = Place::new();
+    let home = place.home.path();
+    fill(&mut place.store(), "one", NOW);
+    let masters = place.home.data_keys().masters().clone();
+    let id = masters.list().unwrap()[0].id.clone();
+    fs::remove_file(home.join("keys/master/values").join(id.as_str())).unwrap();
+    masters.add(&MasterKey::generate().unwrap(), KeptIn::File).unwrap();
+    let mut store = open(home);
+    // One row that cannot be read would keep everything else from being done.
+    assert!(store.list_due(u64::MAX, 9).is_err() && store.take_snapshot("two", None).is_err());
+    // A grant, an approval, work and a breaker; what is new stays.
+    assert_eq!(store.drop_unreadable_rows().unwrap(), 4);
+    fill(&mut store, "two", NOW);
+    assert_eq!(store.drop_unreadable_rows().unwrap(), 0);
+    assert_eq!(store.list_due(u64::MAX, 9).unwrap().len(), 1);
+    assert!(store.take_snapshot("two", Some("scout")).unwrap().session.is_some());
+    let found = store.verify_chain(|_| {}).unwrap();
+    assert!(found.is_intact() && found.unchecked.is_none() && found.records == 8, "{found:?}");
+}
