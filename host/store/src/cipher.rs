@@ -58,18 +58,32 @@ impl Keys {
         }))
     }
 
-    /// Decrypts the document of a record.
+    /// Decrypts the document of a record, with what leads from it to the record's hash.
     pub(crate) fn open_document(
         &self,
         id: &str,
         bytes: Vec<u8>,
     ) -> Result<(String, RecordProof), EncryptionError> {
         let stored = blake3::hash(&bytes).into();
+        let (document, salt) = self.open_salted(id, bytes)?;
+        Ok((document, RecordProof { salt, stored }))
+    }
+
+    /// Decrypts the document of a record for somebody who does not need its proof.
+    pub(crate) fn read_document(
+        &self,
+        id: &str,
+        bytes: Vec<u8>,
+    ) -> Result<String, EncryptionError> {
+        self.open_salted(id, bytes).map(|(document, _)| document)
+    }
+
+    fn open_salted(&self, id: &str, bytes: Vec<u8>) -> Result<(String, Hash), EncryptionError> {
         let mut plain = self.data.decrypt(DataKind::Journal, &[RECORDS, id], bytes)?;
         let salt = plain.first_chunk::<SALT>().copied().ok_or(EncryptionError::Changed)?;
-        let document = String::from_utf8(plain.split_off(SALT));
-        let document = document.map_err(|_| EncryptionError::Changed)?;
-        Ok((document, RecordProof { salt, stored }))
+        plain.drain(..SALT);
+        let document = String::from_utf8(plain).map_err(|_| EncryptionError::Changed)?;
+        Ok((document, salt))
     }
 
     /// Encrypts the text of a row for a column of text.

@@ -62,7 +62,7 @@ impl<'a> SessionHistory<'a> {
             let record = |row: &Row<'_>| {
                 let (id, sealed): (String, Option<Vec<u8>>) = (row.get(2)?, row.get(3)?);
                 let document = match sealed {
-                    Some(sealed) => self.keys.open_document(&id, sealed).map_err(carry_error)?.0,
+                    Some(sealed) => self.keys.read_document(&id, sealed).map_err(carry_error)?,
                     None => row.get(1)?,
                 };
                 Ok(StepRecord { hash: row.get(0)?, document })
