@@ -11,7 +11,8 @@
 //! The last column counts page faults. They grow when the functions of a hook are scattered over the
 //! program, as they are when `host/cli/function-order.txt` is out of date.
 //!
-//! The rows `plain` are the same events in a home that encrypts nothing.
+//! The rows `encrypted` and `plain` are the same events in two homes of their own, which differ in
+//! nothing but encryption. A last line has the median of the differences within a round.
 //!
 //! The rows `service` are the same events in a home of their own, through `portcullis-hook` and a
 //! service that runs beside them.
@@ -43,10 +44,13 @@ const ROUNDS: usize = 200;
 
 /// The folder of the hooks that review by themselves.
 const HOME: &str = "home";
-/// The folder of the hooks that review by themselves and encrypt nothing.
+/// The folders of hooks that review by themselves and get the same events: one encrypts what it keeps.
+const ENCRYPTED: &str = "encrypted";
 const PLAIN: &str = "plain";
 /// The folder of the hooks that ask the service.
 const SERVED: &str = "served";
+/// All of them.
+const HOMES: [&str; 4] = [HOME, ENCRYPTED, PLAIN, SERVED];
 /// The program that asks it.
 const SMALL_HOOK: &str = "portcullis-hook";
 
@@ -80,7 +84,7 @@ fn main() {
     let folder = std::env::temp_dir().join(format!("portcullis-bench-{}", std::process::id()));
     fs::create_dir_all(folder.join("project")).unwrap();
     // The bench `checkpoints` measures what they add.
-    for home in [HOME, PLAIN, SERVED] {
+    for home in HOMES {
         fs::create_dir_all(folder.join(home)).unwrap();
         let config = folder.join(home).join("config.toml");
         fs::write(config, "[checkpoints]\nenabled = false\n").unwrap();
@@ -103,11 +107,13 @@ fn main() {
     let mut cases = cases(&folder);
     for round in 0..rounds + 5 {
         if round % TURN == 0 {
-            for home in [HOME, PLAIN, SERVED] {
+            for home in HOMES {
                 once(&prompt(&folder, home), &folder, round);
             }
         }
-        for case in &mut cases {
+        for index in 0..cases.len() {
+            let case = place_in_round(&cases, index, round);
+            let Some(case) = cases.get_mut(case) else { continue };
             let (time, faults) = once(case, &folder, round);
             if round >= 5 {
                 case.times.push(time);
@@ -156,12 +162,14 @@ fn cases(folder: &Path) -> Vec<Case> {
         ),
         case("hook: an event that nobody needs", hook.clone(), call, event("other.json", OTHER)),
     ];
-    for (name, file, text) in [
-        ("plain: ordinary, before a shell command", "before.json", BEFORE),
-        ("plain: ordinary, after it", "after.json", AFTER),
+    for (name, home, file, text) in [
+        ("encrypted: ordinary, before a shell command", ENCRYPTED, "before.json", BEFORE),
+        ("plain: ordinary, before a shell command", PLAIN, "before.json", BEFORE),
+        ("encrypted: ordinary, after it", ENCRYPTED, "after.json", AFTER),
+        ("plain: ordinary, after it", PLAIN, "after.json", AFTER),
     ] {
-        let plain = case(name, hook.clone(), call, event(file, text));
-        cases.push(Case { home: PLAIN, ..plain });
+        let pair = case(name, hook.clone(), call, event(file, text));
+        cases.push(Case { home, ..pair });
     }
     let small = folder.join(SMALL_HOOK);
     for (name, file, text) in [
@@ -281,7 +289,34 @@ fn again(event: &str) -> String {
     event.replace(r#""session_id":"bench""#, r#""session_id":"again""#).replace("@part@", "1")
 }
 
+/// Returns the index of the case that runs at a place of a round: of a pair, each is first in every other
+/// round.
+fn place_in_round(cases: &[Case], index: usize, round: usize) -> usize {
+    match cases.get(index).map(|case| case.home) {
+        Some(ENCRYPTED) if round % 2 == 1 => index + 1,
+        Some(PLAIN) if round % 2 == 1 => index - 1,
+        _ => index,
+    }
+}
+
+/// Returns the median of what encryption adds within a round, in milliseconds, for each pair.
+fn compare_pairs(cases: &[Case]) -> Vec<f64> {
+    let pairs = cases.iter().zip(cases.iter().skip(1));
+    pairs
+        .filter(|(one, other)| one.home == ENCRYPTED && other.home == PLAIN)
+        .map(|(encrypted, plain)| {
+            let times = encrypted.times.iter().zip(&plain.times);
+            let mut more: Vec<f64> = times
+                .map(|(one, other)| (one.as_secs_f64() - other.as_secs_f64()) * 1000.0)
+                .collect();
+            more.sort_unstable_by(f64::total_cmp);
+            more.get(more.len() / 2).copied().unwrap_or_default()
+        })
+        .collect()
+}
+
 fn report(cases: &mut [Case], rounds: usize) {
+    let added = compare_pairs(cases);
     for case in cases.iter_mut() {
         case.times.sort_unstable();
         case.faults.sort_unstable();
@@ -305,6 +340,12 @@ fn report(cases: &mut [Case], rounds: usize) {
             median(case),
             median(case) / shell,
             faults(case)
+        );
+    }
+    if let [before, after] = added[..] {
+        println!(
+            "encryption adds {before:.2} ms before a command and {after:.2} ms after it (medians of \
+             {rounds} pairs)"
         );
     }
     if cases.get(1).is_some_and(|case| faults(case) > SCATTERED) {
