@@ -7,7 +7,7 @@ mod climbs;
 mod emptied;
 mod links;
 
-pub use emptied::loses_most;
+pub use emptied::{Remainder, loses_most};
 
 use crate::action::{Action, Command, EffectKind, Entry, GitState, Intent, Operation, Path, Scope};
 use crate::facts::{CallLocation, as_glob, scope_of};
@@ -32,10 +32,10 @@ pub struct Query {
     pub text: bool,
     /// True if it matters if git holds that text as it is, however short it is.
     pub committed: bool,
-    /// The bytes that are left of its text, if it is replaced by a short one: then it matters how
-    /// many it has, and of a file that loses most of them, if it could be restored.
+    /// What is left of its text, if it or a part of it is replaced by a short one: then it matters how
+    /// many bytes it has, and of a file that loses most of them, if it could be restored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub leaves: Option<u64>,
+    pub leaves: Option<Remainder>,
 }
 
 impl Query {

@@ -124,7 +124,7 @@ fn look_at(path: &Path, query: &Query, around: &mut WorkspaceContext<'_>) -> Obs
         observed.size = found.map(|found| found.len());
     }
     let emptied = observed.size.zip(query.leaves);
-    if emptied.is_some_and(|(before, after)| loses_most(before, after)) {
+    if emptied.is_some_and(|(before, left)| loses_most(before, left.of_text(before))) {
         let target = real.as_deref().unwrap_or(path);
         (observed.git, observed.restorable) =
             is_restorable(target, Entry::File, false, &mut around.repositories);

@@ -9,6 +9,7 @@ use crate::action::{
     Access, Action, Effect, EffectKind, Entry, Facts, Form, Operation, Path, Scope,
 };
 use crate::score::Score;
+use serde::{Deserialize, Serialize};
 
 /// The forms of an action that leaves nothing of a file, or next to nothing. They weigh nothing: a
 /// rule judges what is lost.
@@ -45,12 +46,41 @@ const RECORDS: &[&str] = &[
     "package-lock.json",
 ];
 
-/// Returns the bytes that a call leaves of a file whose whole text it replaces: 0 for a text that
-/// holds nothing; none if it replaces no text or puts a long one there.
-pub(super) fn left_by(action: &Action) -> Option<u64> {
+/// What a call leaves of a file's text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Remainder {
+    /// The bytes of the part that the call replaces; none for the whole text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaced: Option<u64>,
+    /// The bytes that it puts there, 0 for a text that holds nothing.
+    pub put: u64,
+}
+
+impl Remainder {
+    /// Returns the bytes that are left of a text with so many.
+    #[must_use]
+    pub const fn of_text(self, before: u64) -> u64 {
+        match self.replaced {
+            Some(replaced) => before.saturating_sub(replaced).saturating_add(self.put),
+            None => self.put,
+        }
+    }
+}
+
+/// Returns what a call leaves of a file whose text it replaces; none if it replaces no text or puts a
+/// long one there.
+pub(super) fn left_by(action: &Action) -> Option<Remainder> {
     let (name, text) = match &action.operation {
         Operation::File(file) if file.access == Access::Create => {
             (file.path.as_str(), file.content.as_deref()?)
+        }
+        // How often a part is there that is replaced each time is not known.
+        Operation::File(file) if file.access == Access::Modify && !file.every => {
+            let (part, text) = (file.replaced.as_deref()?, file.content.as_deref()?);
+            let replaced = u64::try_from(part.len()).ok()?;
+            let put = measure(&file.path, text)?;
+            return loses_most(replaced, put)
+                .then_some(Remainder { replaced: Some(replaced), put });
         }
         Operation::Tool(tool) => {
             let given = |name: &&str| tool.arguments.iter().find(|(key, _)| key == *name);
@@ -59,6 +89,11 @@ pub(super) fn left_by(action: &Action) -> Option<u64> {
         }
         _ => return None,
     };
+    measure(name, text).map(|put| Remainder { replaced: None, put })
+}
+
+/// Returns the bytes of a text, 0 for one that holds nothing; none for a long one.
+fn measure(name: &str, text: &str) -> Option<u64> {
     if text.len() > SHORT {
         return None;
     }
@@ -73,15 +108,18 @@ pub fn loses_most(before: u64, after: u64) -> bool {
 
 /// Adds the form of a file that is emptied.
 pub(super) fn note_emptied(action: &mut Action, observations: &Observations) {
-    let Some(left) = left_by(action) else { return };
+    let Some(remainder) = left_by(action) else { return };
+    // An edit of a file that nobody could look at says nothing of the rest of it.
+    let empties = remainder.replaced.is_none() && remainder.put == 0;
     let form = written(&action.facts).find_map(|(_, path)| {
         let seen = observations.get(&key(&path.text, path.glob));
         let size = seen.and_then(|seen| seen.size);
+        let left = size.map_or(remainder.put, |before| remainder.of_text(before));
         let loses = match (path.entry, size) {
             (Entry::File | Entry::Link, Some(before)) => loses_most(before, left),
-            (Entry::File | Entry::Link, None) => left == 0,
+            (Entry::File | Entry::Link, None) => empties,
             // Nobody could look there: another project's file, or one that is never begun so.
-            (Entry::Unknown, _) => left == 0 && (path.scope == Scope::Outside || is_record(path)),
+            (Entry::Unknown, _) => empties && (path.scope == Scope::Outside || is_record(path)),
             _ => false,
         };
         // Git can restore the text, so a short one loses nothing.
