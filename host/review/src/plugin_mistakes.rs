@@ -1,6 +1,7 @@
 //! Finds mistakes of a configuration that show only when its plugins are loaded: settings that a
 //! plugin refuses, templates that no intervention can fill, an exporter that does not exist.
 
+use crate::exports::configured_exports;
 use crate::reviewer::Reviewer;
 use portcullis_config::Config;
 use portcullis_config::problem::KeyProblem;
@@ -26,20 +27,33 @@ pub fn find_plugin_mistakes(
         .into_iter()
         .map(|(plugin, why)| refused_plugin(&plugin, &why, config))
         .collect();
-    let exporters = reviewer.plugins.list_names(Kind::AuditExporter);
-    if !exporters.contains(&config.audit.export_format) {
-        mistakes.push(KeyProblem {
-            key: "audit.export_format".to_owned(),
-            what: format!(
-                "there is no exporter `{}`: there are {}",
-                one_line(&config.audit.export_format, 256),
-                exporters.join(", ")
-            ),
-        });
-    }
+    mistakes.extend(unknown_exporters(config, &reviewer.plugins.list_names(Kind::AuditExporter)));
     mistakes.extend(unknown_ladders(config, &reviewer.plugins.list_names(Kind::Pattern)));
     mistakes.extend(find_template_mistakes(config, &mut reviewer, load)?);
     Ok(mistakes)
+}
+
+/// Reports formats that no exporter writes: that of `audit export`, and those of exports.
+fn unknown_exporters(config: &Config, exporters: &[String]) -> Vec<KeyProblem> {
+    // No format depends on the home folder.
+    let exports = configured_exports(config, "");
+    let named = exports
+        .into_iter()
+        .filter(|(_, export)| !export.format.is_empty())
+        .map(|(name, export)| (format!("exports.{name}.format"), export.format));
+    let default = ("audit.export_format".to_owned(), config.audit.export_format.clone());
+    std::iter::once(default)
+        .chain(named)
+        .filter(|(_, format)| !exporters.contains(format))
+        .map(|(key, format)| KeyProblem {
+            key,
+            what: format!(
+                "there is no exporter `{}`: there are {}",
+                one_line(&format, 256),
+                exporters.join(", ")
+            ),
+        })
+        .collect()
 }
 
 /// Finds the templates that are never read, since no pattern has their name, and those with a

@@ -1,12 +1,15 @@
 //! One exchange with a web service.
 
 use crate::failure::SinkFailure;
+use crate::settings::HttpCompression;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use portcullis_network::{client_settings, create_client};
 use portcullis_notify::{
     CheckedProxy, DeliveryFailure, redact_secrets, unreachable_service, unreachable_through,
 };
 use secrecy::{ExposeSecret, SecretString};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::time::Instant;
 use ureq::http::{HeaderMap, HeaderValue, Uri};
 use ureq::tls::TlsConfig;
@@ -27,6 +30,8 @@ pub(crate) struct HttpClient {
     pub(crate) scheme: &'static str,
     pub(crate) headers: HeaderMap,
     pub(crate) tls: TlsConfig,
+    /// How records are compressed; questions never are.
+    pub(crate) compression: HttpCompression,
     /// True if what an answer of success says beyond its status matters.
     pub(crate) reads_body: bool,
 }
@@ -39,6 +44,30 @@ pub(crate) struct HttpReply {
 }
 
 impl HttpClient {
+    /// Posts records, compressed if the settings say so, on a connection of its own.
+    pub(crate) fn post_records(
+        &self,
+        uri: &Uri,
+        bytes: &[u8],
+        content_type: &str,
+        more: &[(&str, &str)],
+        deadline: Instant,
+    ) -> Result<HttpReply, SinkFailure> {
+        match self.compression {
+            HttpCompression::None => self.exchange(uri, bytes, content_type, more, deadline),
+            HttpCompression::Gzip => {
+                let packed = compress_gzip(bytes).map_err(|error| {
+                    SinkFailure::later(
+                        format!("the records cannot be compressed: {error}"),
+                        "nothing to do: they will be tried again",
+                    )
+                })?;
+                let more = [more, &[("content-encoding", "gzip")]].concat();
+                self.exchange(uri, &packed, content_type, &more, deadline)
+            }
+        }
+    }
+
     /// Makes one exchange, on a connection of its own.
     pub(crate) fn exchange(
         &self,
@@ -106,4 +135,10 @@ impl HttpClient {
         };
         failure.into()
     }
+}
+
+fn compress_gzip(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(bytes)?;
+    encoder.finish()
 }

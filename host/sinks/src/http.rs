@@ -21,8 +21,15 @@ use ureq::http::{HeaderMap, Uri};
 const HEADER_FILE_BYTES: usize = 16 << 10;
 const MOST_HEADERS: usize = 32;
 /// Headers that a file cannot set: they belong to the connection.
-const OWN_HEADERS: &[&str] =
-    &["content-type", "content-length", "transfer-encoding", "host", "connection", "expect"];
+const OWN_HEADERS: &[&str] = &[
+    "content-type",
+    "content-length",
+    "content-encoding",
+    "transfer-encoding",
+    "host",
+    "connection",
+    "expect",
+];
 
 /// A web service with valid settings.
 pub(crate) struct OpenHttp {
@@ -108,6 +115,7 @@ impl OpenHttp {
             scheme: if splunk.is_some() { "Splunk" } else { "Bearer" },
             headers,
             tls: tls::http_settings(&sink.tls)?,
+            compression: sink.compression,
             reads_body: sink.answer != HttpAnswer::Status,
         };
         Ok(Self { client, answer: sink.answer, splunk })
@@ -124,7 +132,7 @@ impl OpenHttp {
             return splunk.post(&self.client, bytes, content_type, deadline);
         }
         let client = &self.client;
-        let reply = client.exchange(&client.uri, bytes, content_type, &[], deadline)?;
+        let reply = client.post_records(&client.uri, bytes, content_type, &[], deadline)?;
         judge_status(&client.place, &reply, &|said| client.hide_secrets(said))?;
         let rejected = match self.answer {
             HttpAnswer::Otlp => read_rejected(&reply),

@@ -38,6 +38,11 @@ pub(crate) fn judge_status(
             ..SinkFailure::settings(what, "renew the credential in `token`")
         },
         404 | 405 | 410 => SinkFailure::settings(what, "correct the address in `url`"),
+        // No record is at fault, so none is passed over.
+        415 => SinkFailure::settings(
+            what,
+            "set `compression = \"none\"`, or use a `format` that the service takes",
+        ),
         _ => SinkFailure::refused(what, "check that the service takes this `format`"),
     })
 }

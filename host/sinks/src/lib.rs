@@ -45,5 +45,6 @@ pub use failure::{SinkFailure, SinkProblem};
 pub use file::FilePosition;
 pub use open::{OpenSink, SinkPosition};
 pub use settings::{
-    FACILITIES, FileSink, HttpAnswer, HttpSink, Sink, SyslogEncryption, SyslogSink, TlsFiles,
+    FACILITIES, FileSink, HttpAnswer, HttpCompression, HttpSink, Sink, SyslogEncryption,
+    SyslogSink, TlsFiles,
 };

@@ -42,8 +42,19 @@ pub struct HttpSink {
     pub proxy: Option<Address>,
     /// The files for TLS.
     pub tls: TlsFiles,
+    /// How records are compressed on the way.
+    pub compression: HttpCompression,
     /// The kind of service, which says how its answer is read.
     pub answer: HttpAnswer,
+}
+
+/// The compression of what is posted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HttpCompression {
+    /// None.
+    None,
+    /// gzip (RFC 1952), as `content-encoding` says.
+    Gzip,
 }
 
 /// The kind of a web service.

@@ -81,7 +81,7 @@ impl SplunkCollector {
     ) -> Result<Accepted, SinkFailure> {
         let hide = |said: &str| http.hide_secrets(said);
         let channel = [("x-splunk-request-channel", self.channel.as_str())];
-        let reply = http.exchange(&self.events, bytes, content_type, &channel, deadline)?;
+        let reply = http.post_records(&self.events, bytes, content_type, &channel, deadline)?;
         judge_status(&http.place, &reply, &hide)?;
         let Some(acknowledgements) = &self.acknowledgements else {
             let what = format!("`{}` received it", &http.place);

@@ -272,12 +272,14 @@ pub fn unusable() -> Result<()> {
         "config.toml",
         format!("[exports.a]\nformat = \"xml\"\nsink = \"file\"\npath = \"{}\"\n", path.display()),
     )?;
-    let ended = site.run(&["exports", "run"])?;
-    ensure!(
-        ended.code == Some(1) && ended.text().contains("there is no exporter `xml`"),
-        "{}",
-        ended.all()
-    );
+    for command in [["exports", "run"], ["config", "check"]] {
+        let ended = site.run(&command)?;
+        ensure!(
+            ended.code == Some(1) && ended.text().contains("there is no exporter `xml`"),
+            "{command:?}: {}",
+            ended.all()
+        );
+    }
     Ok(())
 }
 

@@ -4,7 +4,7 @@
 use crate::common::site::Site;
 use crate::common::trial;
 use crate::journal::{MANY, beside, check_complete, long_site};
-use crate::receiver::{Authority, LONG, Protocol, Receiver, Step};
+use crate::receiver::{Authority, Delivery, LONG, Protocol, Receiver, Step};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
 use std::fs;
@@ -89,9 +89,12 @@ fn deliver(
         true => String::new(),
         false => format!("authorities = \"{}\"\n", authority.path.display()),
     };
+    let is_packed =
+        protocol != Protocol::Syslog && matches!(hardship, Hardship::Refusals | Hardship::Killed);
+    let compression = if is_packed { "compression = \"gzip\"\n" } else { "" };
     let configuration = format!(
         "[exports.out]\nformat = \"{format}\"\nsink = \"{sink}\"\n{to}\n{authorities}\
-         batch.records = {BATCH}\n"
+         {compression}batch.records = {BATCH}\n"
     );
     site.write("config.toml", configuration)?;
     if matches!(hardship, Hardship::Killed) {
@@ -109,6 +112,11 @@ fn deliver(
     site.output(&["exports", "run"])?;
     let found = check_complete(&receiver.sequences()?, all)?;
     ensure!(found == twice, "{found} records came twice");
+    let says_packed = |delivery: &Delivery| delivery.head.contains("content-encoding: gzip");
+    ensure!(
+        receiver.taken().iter().all(|delivery| says_packed(delivery) == is_packed),
+        "deliveries are compressed as configured"
+    );
     let listed: serde_json::Value =
         serde_json::from_str(&site.output(&["exports", "list", "--json"])?)?;
     let export = &listed["exports"][0];

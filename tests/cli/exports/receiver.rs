@@ -2,6 +2,7 @@
 //! script says what it does with each delivery.
 
 use anyhow::{Context, Result, anyhow};
+use flate2::read::MultiGzDecoder;
 use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value as AnyValue;
 use prost::Message;
@@ -216,6 +217,10 @@ fn read_request(stream: &mut dyn Duplex) -> Result<Delivery> {
     let length = length.split("content-length: ").nth(1).and_then(|rest| rest.lines().next());
     let mut body = vec![0; length.context("no length")?.trim().parse()?];
     stream.read_exact(&mut body)?;
+    if head.to_lowercase().contains("content-encoding: gzip\r\n") {
+        let packed = std::mem::take(&mut body);
+        MultiGzDecoder::new(&packed[..]).read_to_end(&mut body)?;
+    }
     Ok(Delivery { head, body })
 }
 

@@ -159,6 +159,13 @@ pub(super) const KEYS: &[ConfigKey] = &[
          it no proxy is used, whatever the environment says",
     ),
     key(
+        "exports.*.compression",
+        ValueKind::Choice(&["none", "gzip"]),
+        || text("none"),
+        "webhook, otlp, splunk: how deliveries are compressed; the receiver has to accept the \
+         `content-encoding`",
+    ),
+    key(
         "exports.*.acknowledge",
         ValueKind::Flag,
         || Some(Value::Flag(true)),

@@ -7,7 +7,8 @@ use portcullis_config::{Config, EXPORT};
 use portcullis_core::text::hash_parts;
 use portcullis_credentials::CredentialReader;
 use portcullis_sinks::{
-    FileSink, HttpAnswer, HttpSink, OpenSink, Sink, SyslogEncryption, SyslogSink, TlsFiles,
+    FileSink, HttpAnswer, HttpCompression, HttpSink, OpenSink, Sink, SyslogEncryption, SyslogSink,
+    TlsFiles,
 };
 use portcullis_store::StoredRecord;
 use std::collections::BTreeMap;
@@ -194,6 +195,10 @@ impl ExportSettings<'_> {
             header_file: self.0.path("header_file"),
             proxy: self.0.text("proxy").map(|proxy| self.0.address(proxy)),
             tls: self.tls(),
+            compression: match self.0.text("compression").as_deref() {
+                Some("gzip") => HttpCompression::Gzip,
+                _ => HttpCompression::None,
+            },
             answer,
         }))
     }

@@ -3,8 +3,8 @@
 use portcullis_credentials::CredentialSource;
 use portcullis_notify::Address;
 use portcullis_sinks::{
-    Accepted, Cargo, HttpAnswer, HttpSink, OpenSink, Sink, SinkFailure, SinkPosition, SinkProblem,
-    TlsFiles,
+    Accepted, Cargo, HttpAnswer, HttpCompression, HttpSink, OpenSink, Sink, SinkFailure,
+    SinkPosition, SinkProblem, TlsFiles,
 };
 use std::ffi::OsString;
 use std::path::Path;
@@ -24,6 +24,7 @@ pub(crate) fn web(url: &str, answer: HttpAnswer, authorities: Option<&Path>) -> 
         header_file: None,
         proxy: None,
         tls: TlsFiles { authorities: authorities.map(Path::to_owned), ..TlsFiles::default() },
+        compression: HttpCompression::None,
         answer,
     }
 }

@@ -35,6 +35,7 @@ fn an_answer_says_what_comes_next() {
         ("413 Large", "", "", "refused", &["answered 413"]),
         ("401 Who", "", "", "settings", &["`token`"]),
         ("404 No", "", "", "settings", &["`url`"]),
+        ("415 Type", "", "", "settings", &["`compression"]),
         ("302 Found", metadata, "", "settings", &["redirects are not followed"]),
         ("400 Bad", "", "no KEY-0123456789 here", "refused", &["no [secret] here"]),
     ] {
