@@ -25,7 +25,8 @@ SystemCallArchitectures=native
 /// What the service of a boundary does without. It reads no home, but it sees who connects, so its
 /// users are those of the machine (no `PrivateUsers`), and it runs machine code that it has compiled
 /// (no `MemoryDenyWriteExecute`).
-const OF_SYSTEM: &str = "NoNewPrivileges=yes
+const OF_SYSTEM: &str = "LimitNOFILE=16384
+NoNewPrivileges=yes
 CapabilityBoundingSet=
 ProtectSystem=strict
 ProtectHome=yes

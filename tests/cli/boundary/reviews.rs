@@ -1,10 +1,12 @@
 //! What the review sees of a user's world across the boundary.
 
-use super::machine::{BOUNDARY_FILE, Machine, Test, write_root_file};
+use super::machine::{BOUNDARY_FILE, Machine, STATE, Test, wait_for, write_root_file};
 use crate::common::site::lines;
 use anyhow::{Result, ensure};
 use serde_json::json;
-use std::os::unix::fs::PermissionsExt;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::Path;
 
 pub const ROWS: &[(&str, Test)] = &[
     ("each user has a journal", own_journals),
@@ -14,6 +16,7 @@ pub const ROWS: &[(&str, Test)] = &[
     ("a deletion of what was kept needs no question", deletions),
     ("a project's file makes it stricter", project_file),
     ("root's configuration of a user counts", user_configuration),
+    ("the service delivers a user's exports", exports),
     ("doctor tells of the boundary", doctor),
     ("a hook may review by itself where root says so", embedded),
 ];
@@ -157,6 +160,36 @@ fn user_configuration(machine: &mut Machine) -> Result<()> {
     let other = machine.other.clone();
     let ended = machine.ask(&other, &other.calls("levels").bash("u2", "cargo --version"))?;
     ensure!(ended.code == Some(0), "{}", ended.all());
+    Ok(())
+}
+
+fn exports(machine: &mut Machine) -> Result<()> {
+    let agent = machine.agent.clone();
+    machine.reviews(&agent)?;
+    // As long as the test holds the lock, nothing but the service can deliver.
+    let path = agent.state().join("maintain.lock");
+    let lock = fs::OpenOptions::new().write(true).create(true).truncate(false).open(&path)?;
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
+    chown(&path, Some(machine.service_user.id), Some(machine.service_user.id))?;
+    lock.lock()?;
+    let folder = Path::new(STATE).join("sent");
+    fs::create_dir_all(&folder)?;
+    chown(&folder, Some(machine.service_user.id), Some(machine.service_user.id))?;
+    let file = folder.join("records.jsonl");
+    let settings = format!(
+        "[exports.archive]\nformat = \"jsonl\"\nsink = \"file\"\npath = \"{}\"\n",
+        file.display()
+    );
+    write_root_file(&format!("/etc/portcullis/users/{}/config.toml", agent.id), &settings)?;
+    for round in 0..2 {
+        machine.reviews(&agent)?;
+        let newest = machine.records(&agent)?.len();
+        wait_for("the service does not deliver", || {
+            let sent = fs::read_to_string(&file).unwrap_or_default();
+            Ok(sent.lines().count() >= newest)
+        })?;
+        ensure!(agent.shell(&format!("cat {}", file.display()))?.code != Some(0), "{round}");
+    }
     Ok(())
 }
 

@@ -28,7 +28,7 @@ use portcullis_service::{OwnSocket, Service};
 use portcullis_store::Home;
 use portcullis_traces::{Collector, CollectorError, TraceExport};
 use portcullis_web::{MetricsToken, Page, PageHandle, Role, SHORTEST_TOKEN};
-use rustix::process::geteuid;
+use rustix::process::{Resource, Rlimit, geteuid, getrlimit, setrlimit};
 use serde_json::json;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
@@ -45,9 +45,14 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub const PASSKEY_OF: &str = "passkey of ";
 /// The most bytes of a file with a token or with headers.
 const MOST_SECRET: u64 = 4096;
-/// The time between two looks for users who have joined a fleet.
+/// The time between two looks for users who have joined a fleet, or have exports.
 const LOOK: Duration = Duration::from_secs(5);
-/// The most users whose fleets are followed: each takes two threads and two connections.
+/// One of so many looks is for exports, too.
+const EXPORTS_LOOK: u64 = 3;
+/// The open files that the service needs for the most users: three for the journal of each export,
+/// and those of hooks and fleets.
+const OPEN_FILES: u64 = 16_384;
+/// The most users whose fleets and exports are followed: each takes a few threads and connections.
 const MOST_FOLLOWED: usize = 256;
 /// The port of the page.
 const PORT: u16 = 4747;
@@ -145,6 +150,7 @@ pub fn run_serve(arguments: &Arguments) -> Result<CommandExit> {
         announce_page(&state, page.address()).context("cannot tell hooks where the page is")?;
     }
     if arguments.boundary {
+        raise_file_limit();
         follow_users().context("cannot start a thread")?;
     } else {
         follow_fleet(&places).context("cannot start a thread")?;
@@ -196,44 +202,93 @@ fn follow_fleet(places: &Paths) -> std::io::Result<()> {
     follow_approvals(places.clone())
 }
 
-/// Does the same for each user who has joined a fleet, as soon as root has let the user join.
+/// Does the same for each user who has joined a fleet, as soon as root has let the user join, and
+/// delivers the exports of each user who has some.
 fn follow_users() -> std::io::Result<()> {
     let follow = || {
-        // Each has a thread that never ends, so none is started twice.
-        let (mut ordered, mut followed) = (BTreeSet::new(), BTreeSet::new());
-        let mut is_full = false;
-        loop {
+        let mut followed = FollowedUsers::default();
+        for look in 0_u64.. {
             for user in list_kept_users() {
-                let is_member = || {
-                    let home = Home::open_existing(state_of(user)).ok().flatten();
-                    home.is_some_and(|home| FleetFiles::of_home(&home).is_member())
-                };
-                if followed.contains(&user) || !is_member() {
-                    continue;
-                }
-                if followed.len() >= MOST_FOLLOWED {
-                    if !is_full {
-                        let what = format!(
-                            "more than {MOST_FOLLOWED} users have joined a fleet: the service \
-                             follows no others"
-                        );
-                        Error::invalid(what).print_error(false);
-                    }
-                    is_full = true;
-                    continue;
-                }
-                let places = places_of(user, HookEnvironment::of_process(), HandedFiles::default());
-                if ordered.contains(&user) || follow_orders(places.clone()).is_ok() {
-                    ordered.insert(user);
-                    if follow_approvals(places).is_ok() {
-                        followed.insert(user);
-                    }
-                }
+                // That parses a configuration.
+                followed.follow_user(user, look % EXPORTS_LOOK == 0);
             }
             sleep(LOOK);
         }
     };
     Builder::new().name("portcullis-users".into()).spawn(follow).map(drop)
+}
+
+/// Lets the process open more files, as far as the system allows it: a service that cannot open one
+/// answers no hook.
+fn raise_file_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    let Some(current) = limit.current.filter(|current| *current < OPEN_FILES) else { return };
+    let allowed = limit.maximum.map_or(OPEN_FILES, |maximum| maximum.min(OPEN_FILES));
+    let raised = Rlimit { current: Some(allowed.max(current)), ..limit };
+    if let Err(error) = setrlimit(Resource::Nofile, raised) {
+        Error::io(format!("cannot open more than {current} files: {error}")).print_error(false);
+    }
+}
+
+/// The users whose fleets and exports the service follows. Each has threads that never end, so none
+/// is started twice.
+#[derive(Default)]
+struct FollowedUsers {
+    orders: BTreeSet<u32>,
+    approvals: BTreeSet<u32>,
+    exports: BTreeSet<u32>,
+    has_warned: bool,
+}
+
+impl FollowedUsers {
+    /// Starts what a user has, and what is not started yet. What cannot be started now is tried at
+    /// the next look.
+    fn follow_user(&mut self, user: u32, looks_at_exports: bool) {
+        if self.approvals.contains(&user) && self.exports.contains(&user) {
+            return;
+        }
+        let Ok(Some(home)) = Home::open_existing(state_of(user)) else { return };
+        let places = || places_of(user, HookEnvironment::of_process(), HandedFiles::default());
+        if !self.approvals.contains(&user)
+            && FleetFiles::of_home(&home).is_member()
+            && self.may_follow(user)
+            && (self.orders.contains(&user) || follow_orders(places()).is_ok())
+        {
+            self.orders.insert(user);
+            if follow_approvals(places()).is_ok() {
+                self.approvals.insert(user);
+            }
+        }
+        if looks_at_exports
+            && !self.exports.contains(&user)
+            && has_exports(&places(), &home)
+            && self.may_follow(user)
+            && follow_exports(places()).is_ok()
+        {
+            self.exports.insert(user);
+        }
+    }
+
+    /// Returns true if the user is among those who are followed, or one more may be.
+    fn may_follow(&mut self, user: u32) -> bool {
+        let all: BTreeSet<&u32> = self.orders.union(&self.exports).collect();
+        let may = all.contains(&user) || all.len() < MOST_FOLLOWED;
+        if !may && !self.has_warned {
+            let what = format!(
+                "more than {MOST_FOLLOWED} users have a fleet or exports: the service follows no \
+                 others, whose records `portcullis maintain` sends"
+            );
+            Error::invalid(what).print_error(false);
+            self.has_warned = true;
+        }
+        may
+    }
+}
+
+/// Returns true if the configuration of these places has exports. One that cannot be read has none:
+/// hooks and `doctor` report it.
+fn has_exports(places: &Paths, home: &Home) -> bool {
+    Config::load(places, Some(home)).is_ok_and(|config| !config.exports.is_empty())
 }
 
 /// Compiles the plugins of all users before the first event, which has a client that waits. What
