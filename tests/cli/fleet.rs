@@ -27,6 +27,8 @@ mod browsers;
 #[path = "fleet/cluster.rs"]
 mod cluster;
 mod common;
+#[path = "fleet/days.rs"]
+mod days;
 #[path = "fleet/dev.rs"]
 mod dev;
 #[path = "fleet/encrypted.rs"]
@@ -69,6 +71,8 @@ mod real;
 mod rollouts;
 #[path = "../locked/sample.rs"]
 mod sample;
+#[path = "fleet/secrets.rs"]
+mod secrets;
 #[path = "fleet/sending.rs"]
 mod sending;
 #[path = "fleet/tour.rs"]
@@ -106,6 +110,9 @@ fn main() -> ExitCode {
         trial("fleet: the pages read from a standby that is near", growth::standby),
         trial("fleet: the database's certificate is verified", encrypted::database),
         trial("fleet: retention drops whole days, and no head", upkeep::retention),
+        trial("fleet: the records of a day become a file in columns", days::exported),
+        trial("fleet: a day has the hours of UTC", days::hours),
+        trial("fleet: the secrets of a hub are in its own store", secrets::stored),
         trial("fleet: a person settles an incident", upkeep::settled),
         trial("fleet: a machine has a bound of open incidents", upkeep::bounded),
         trial("fleet: orders arrive and hold", orders::arrive),

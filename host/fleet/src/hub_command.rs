@@ -15,6 +15,7 @@ pub use people::{
     RoleArguments, ShowAuditArguments, UserArguments, UserCommand, VerifyAuditArguments,
 };
 
+use jiff::civil::Date;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -57,6 +58,8 @@ pub enum HubCommand {
     /// Show and verify what people have done on the hub
     #[command(subcommand)]
     Audit(HubAuditCommand),
+    /// Write the records of each day that is over as a Parquet file (not for agents)
+    Export(ExportArguments),
 }
 
 /// The arguments of `hub incidents`, with which it lists them, and the commands below it.
@@ -94,8 +97,8 @@ pub struct InitArguments {
     /// The address by which machines reach the hub, `https://HOST[:PORT]`
     #[arg(long, value_name = "URL")]
     pub url: String,
-    /// The database, as `host=... user=... dbname=...`; its password belongs into `hub.toml`'s
-    /// `password_file`
+    /// The database, as `host=... user=... dbname=...`; `hub.toml` names its password in
+    /// `password`
     #[arg(long, value_name = "CONNECTION")]
     pub database: String,
     /// The address to listen on
@@ -182,6 +185,29 @@ pub struct FindingsArguments {
     pub json: bool,
 }
 
+/// The arguments of `hub export`.
+#[derive(Debug, clap::Args)]
+pub struct ExportArguments {
+    /// The hub's folder
+    #[arg(long, value_name = "DIR", default_value = FOLDER)]
+    pub folder: PathBuf,
+    /// The folder for the files `records-YYYY-MM-DD.parquet`
+    #[arg(long, short, value_name = "DIR")]
+    pub output: PathBuf,
+    /// The first day (UTC); by default, that of the oldest record
+    #[arg(long, value_name = "DAY", value_parser = parse_day)]
+    pub since: Option<Date>,
+    /// The last day (UTC); by default, yesterday
+    #[arg(long, value_name = "DAY", value_parser = parse_day)]
+    pub until: Option<Date>,
+    /// Write the files that are there already again
+    #[arg(long)]
+    pub replace: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// The arguments of `hub revoke`.
 #[derive(Debug, clap::Args)]
 pub struct RevokeArguments {
@@ -220,7 +246,7 @@ impl HubCommand {
     #[must_use]
     pub const fn is_for_person(&self) -> bool {
         match self {
-            Self::Token(_) | Self::Revoke(_) => true,
+            Self::Token(_) | Self::Revoke(_) | Self::Export(_) => true,
             Self::Orders(command) => command.is_for_person(),
             Self::Incidents(arguments) => arguments.command.is_some(),
             Self::User(command) => command.is_for_person(),
@@ -252,6 +278,7 @@ impl HubCommand {
             Self::Feedback(arguments) => arguments.json,
             Self::User(command) => command.prints_json(),
             Self::Audit(command) => command.prints_json(),
+            Self::Export(arguments) => arguments.json,
             Self::Serve(_) | Self::Dev(_) => false,
         }
     }
@@ -330,6 +357,16 @@ impl HubCommand {
                 words.add("audit");
                 people::add_audit_words(&mut words, command);
             }
+            Self::Export(arguments) => {
+                words.add("export");
+                words.add_value("--folder", &arguments.folder);
+                words.add_value("--output", &arguments.output);
+                arguments.since.iter().for_each(|day| words.add_value("--since", day.to_string()));
+                arguments.until.iter().for_each(|day| words.add_value("--until", day.to_string()));
+                if arguments.replace {
+                    words.add("--replace");
+                }
+            }
             Self::Revoke(arguments) => {
                 words.add("revoke");
                 words.add_value("--folder", &arguments.folder);
@@ -386,6 +423,11 @@ fn parse_label(text: &str) -> Result<(String, String), String> {
         );
     }
     Ok((name.to_owned(), value.to_owned()))
+}
+
+/// Parses a day, as `2026-11-28`.
+fn parse_day(text: &str) -> Result<Date, String> {
+    text.parse().map_err(|_| "a day is written as 2026-11-28".to_owned())
 }
 
 /// Parses a time of at least one second and at most a year.
@@ -445,6 +487,8 @@ mod tests {
             "serve --page 127.0.0.1:8444",
             "findings --machines 5 --within 2h --json",
             "feedback --json",
+            "export --output=-o",
+            "export --output o --since 2026-11-01 --until 2026-11-30 --replace --json",
             "user add --role operator --for 1h -- -ann",
             "user link ann --json",
             "user list --json",
@@ -460,6 +504,15 @@ mod tests {
             let parsed = Arguments::try_parse_from(line_words).unwrap();
             let again = Arguments::try_parse_from(parsed.command.command_arguments()).unwrap();
             assert_eq!(format!("{parsed:?}"), format!("{again:?}"), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_day_is_one_of_the_calendar() {
+        for (day, fits) in
+            [("2026-11-28", true), ("2026-02-29", false), ("28.11.2026", false), ("", false)]
+        {
+            assert_eq!(parse_day(day).is_ok(), fits, "{day}");
         }
     }
 

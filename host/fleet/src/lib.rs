@@ -19,6 +19,7 @@
 //! | `detail` | the part of a record that leaves |
 //! | `hub_client` | one exchange with the hub |
 //! | `sender` | batches, in order, until the hub has all or asks to wait |
+//! | `hub_credentials` | the credentials of a hub, which both programs open |
 //! | `hub_command` | the command line of `portcullis hub`, which runs in a program of its own |
 
 pub mod approvals;
@@ -26,6 +27,7 @@ mod detail;
 mod hex_digits;
 mod hub_client;
 pub mod hub_command;
+mod hub_credentials;
 mod membership;
 pub mod orders;
 mod orders_file;
@@ -38,6 +40,7 @@ mod token;
 
 pub use detail::reduce_record;
 pub use hub_client::{HubClient, HubError};
+pub use hub_credentials::{HubCredentials, RECEIPT_KEY, open_hub_credentials};
 pub use membership::{FleetFiles, Membership, Progress};
 pub use orders_file::{
     HeldOrders, OrdersArrival, OrdersFile, OrdersFileError, OrdersState, RefusedOrders,

@@ -101,6 +101,8 @@ pub enum Act {
     ProposeRule,
     /// A proposal was taken back.
     WithdrawProposal,
+    /// The records of some days were written to files.
+    ExportRecords,
 }
 
 impl Act {
@@ -134,6 +136,7 @@ impl Act {
             Self::UnmarkFinding => "unmark-finding",
             Self::ProposeRule => "propose-rule",
             Self::WithdrawProposal => "withdraw-proposal",
+            Self::ExportRecords => "export-records",
         }
     }
 }

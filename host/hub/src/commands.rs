@@ -2,6 +2,7 @@
 //! read the hub's folder is the hub.
 
 mod audit;
+mod export;
 mod feedback;
 mod findings;
 mod people;
@@ -54,6 +55,7 @@ pub fn run_command(command: &HubCommand) -> Result<()> {
         HubCommand::Feedback(arguments) => feedback::run_feedback(arguments),
         HubCommand::User(command) => people::run_user(command),
         HubCommand::Audit(command) => audit::run_audit(command),
+        HubCommand::Export(arguments) => export::run_export(arguments),
     }
 }
 

@@ -2,7 +2,7 @@
 //! it.
 
 use crate::database_tls::DatabaseTls;
-use crate::folder::{HubConfig, read_secret};
+use crate::folder::HubConfig;
 use crate::standby::{LOOK, Standby};
 use anyhow::{Context, Result, bail, ensure};
 use deadpool_postgres::{
@@ -195,11 +195,11 @@ fn read_connection(config: &HubConfig, key: &str, text: &str, has_tls: bool) -> 
     })?;
     ensure!(
         postgres.get_password().is_none(),
-        "the connection string `{key}` in `hub.toml` holds a password: put it into a file, and name \
-         that in `password_file`"
+        "the connection string `{key}` in `hub.toml` holds a password: name its place in \
+         `password`, as `credential:NAME`, `env:NAME` or `file:PATH`"
     );
-    if let Some(path) = &config.password_file {
-        postgres.password(read_secret(path)?.trim_end_matches(['\r', '\n']));
+    if let Some(password) = &config.password {
+        postgres.password(password.read(&config.folder, "password")?);
     }
     postgres.application_name("portcullis-hub").connect_timeout(PATIENCE).options(OPTIONS);
     if has_tls {

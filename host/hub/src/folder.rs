@@ -6,26 +6,26 @@
 //! authority.pem  the certificate of the authority, which join tokens name by its digest
 //! authority.key  its key, 0600
 //! receipt.key    the seed of the key that signs receipts, 0600
+//! credentials    what `credential:NAME` in `hub.toml` leads to, with the command that sets it
 //! ```
 
 use crate::authority;
+use crate::hub_files::{read_secret, read_text};
+use crate::hub_secret::HubSecret;
 use crate::oidc::OidcConfig;
 use crate::page_address::PageAddress;
 use anyhow::{Context, Result, bail, ensure};
 use portcullis_bundle::SecretKey;
-use portcullis_core::known_failure::{HintedFailure, KnownFailure};
-use portcullis_fs::{Links, create_private_folder, read_file, replace_bytes};
+use portcullis_core::known_failure::HintedFailure;
+use portcullis_fleet::RECEIPT_KEY;
+use portcullis_fs::{create_private_folder, replace_bytes};
 use serde::Deserialize;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The most bytes of each file.
-const MOST: u64 = 64 << 10;
 const CONFIGURATION: &str = "hub.toml";
 const CERTIFICATE: &str = "authority.pem";
 const AUTHORITY_KEY: &str = "authority.key";
-const RECEIPT_KEY: &str = "receipt.key";
 
 /// The configuration, as `hub.toml` holds it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -37,8 +37,8 @@ pub struct HubConfig {
     pub listen: String,
     /// The database, as a connection string of libpq without a password.
     pub database: String,
-    /// The file that holds the database's password.
-    pub password_file: Option<PathBuf>,
+    /// The database's password.
+    pub password: Option<HubSecret>,
     /// The certificates of the authorities that may vouch for the database, in PEM. With it, the
     /// connection uses TLS; without it, the database has to be on this machine.
     pub database_authority: Option<PathBuf>,
@@ -74,6 +74,9 @@ pub struct HubConfig {
     pub page_tls: bool,
     /// The provider by which people sign in.
     pub oidc: Option<OidcConfig>,
+    /// The hub's folder.
+    #[serde(skip)]
+    pub folder: PathBuf,
 }
 
 impl HubConfig {
@@ -93,13 +96,14 @@ const fn default_page_tls() -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QuestionWebhook {
-    /// Its address: `https://...`, or `http://` and a loopback address.
+    /// Its address: `https://...`, or `http://` and a loopback address. Where it is a secret, its
+    /// place, as a [`HubSecret`] names one.
     pub url: String,
     /// The roles whose questions it gets; empty for all.
     #[serde(default)]
     pub roles: Vec<String>,
-    /// The file with its token, 0600.
-    pub bearer_file: Option<PathBuf>,
+    /// Its token.
+    pub bearer: Option<HubSecret>,
     /// The authorities that may vouch for it, in PEM, in place of Mozilla's.
     pub authorities: Option<PathBuf>,
 }
@@ -200,7 +204,7 @@ pub fn read_receipt_key(folder: &Path) -> Result<SecretKey> {
 /// Reads the configuration alone: commands that need no key do not open one.
 pub fn read_config(folder: &Path) -> Result<HubConfig> {
     let path = folder.join(CONFIGURATION);
-    let config: HubConfig = toml::from_str(&read_text(&path)?)
+    let config = parse_config(&read_text(&path)?, folder)
         .with_context(|| format!("`{}` is not the configuration of a hub", path.display()))?;
     host_of(&config.url).with_context(|| format!("`{}`", path.display()))?;
     ensure!(
@@ -232,42 +236,39 @@ pub fn read_config(folder: &Path) -> Result<HubConfig> {
     Ok(config)
 }
 
+/// Returns what is wrong without the value, which may be a secret in the wrong place.
+fn describe_mistake(message: &str) -> String {
+    let repeats = ["invalid type: ", "invalid value: "];
+    match message.rsplit_once(", expected ") {
+        Some((found, expected)) if repeats.iter().any(|prefix| found.starts_with(prefix)) => {
+            format!("the value is not {expected}")
+        }
+        _ => message.to_owned(),
+    }
+}
+
+fn parse_config(text: &str, folder: &Path) -> Result<HubConfig> {
+    let config: HubConfig = toml::from_str(text).map_err(|error| {
+        // The error itself would repeat the line, which may hold a secret.
+        let before = error.span().and_then(|span| text.get(..span.start));
+        let what = describe_mistake(error.message());
+        match before.map(|before| before.matches('\n').count().saturating_add(1)) {
+            Some(line) => anyhow::anyhow!("line {line}: {what}"),
+            None => anyhow::anyhow!("{what}"),
+        }
+    })?;
+    Ok(HubConfig { folder: folder.to_owned(), ..config })
+}
+
 /// Returns the digest of the authority, which join tokens hold.
 pub fn read_authority_digest(folder: &Path) -> Result<[u8; 32]> {
     authority::digest_pem(&read_text(&folder.join(CERTIFICATE))?)
 }
 
-/// Reads a file that only its owner may read.
-pub fn read_secret(path: &Path) -> Result<String> {
-    if let Ok(found) = fs::metadata(path)
-        && found.mode() & 0o077 != 0
-    {
-        bail!(HintedFailure {
-            message: format!("others may read `{}`", path.display()),
-            hint: format!("run `chmod 600 {}`, and replace what it holds", path.display()),
-        });
-    }
-    read_text(path)
-}
-
-fn read_text(path: &Path) -> Result<String> {
-    let bytes = read_file(path, MOST, Links::Follow)
-        .map_err(|error| anyhow::anyhow!("{error}"))
-        .with_context(|| format!("cannot read `{}`", path.display()))?;
-    let Some(bytes) = bytes else {
-        let missing = KnownFailure::NotFound(format!("there is no `{}`", path.display()));
-        let hint = "`portcullis hub init` makes a hub's folder; name another one with `--folder`";
-        return Err(
-            anyhow::Error::new(HintedFailure::new(missing.to_string(), hint)).context(missing)
-        );
-    };
-    String::from_utf8(bytes).with_context(|| format!("`{}` is not text", path.display()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
     #[test]
     fn the_host_of_an_address_is_what_a_certificate_names() {

@@ -8,7 +8,7 @@
 //!
 //! | module | |
 //! |---|---|
-//! | `folder` | the hub's files |
+//! | `folder`, `hub_files`, `hub_secret` | the hub's files, and the secrets that they name |
 //! | `authority`, `replica_certificate` | certificates |
 //! | `database`, `database_tls`, `standby` | connections, migrations, partitions |
 //! | `service`, `server`, `listener`, `routes`, `failure` | requests |
@@ -26,6 +26,7 @@
 //! | `audit` | what people have done, chained |
 //! | `page`, `page_address` | the pages, and where they are served |
 //! | `records` | search over what was received |
+//! | `day_records`, `day_file` | the records of a day, as a file in columns |
 //! | `plugins` | the cost and the faults of plugins |
 //! | `traits`, `findings` | what many machines have in common |
 //! | `feedback`, `proposals` | whether reviews were right, and changes that people propose |
@@ -44,10 +45,14 @@ mod cluster;
 mod commands;
 mod database;
 mod database_tls;
+mod day_file;
+mod day_records;
 mod failure;
 mod feedback;
 mod findings;
 mod folder;
+mod hub_files;
+mod hub_secret;
 mod incidents;
 mod ingest;
 mod listener;

@@ -5,6 +5,7 @@
 //! own kind of signature, whatever a token's header says; there is no key for a shared secret, and
 //! none for no signature.
 
+use crate::hub_secret::HubSecret;
 use anyhow::{Context, Result, bail, ensure};
 use data_encoding::BASE64URL_NOPAD;
 use portcullis_core::known_failure::HintedFailure;
@@ -36,8 +37,8 @@ pub struct OidcConfig {
     pub issuer: String,
     /// The name by which the provider knows this hub.
     pub client_id: String,
-    /// The file with the secret that the provider gave this hub.
-    pub client_secret_file: PathBuf,
+    /// The secret that the provider gave this hub.
+    pub client_secret: HubSecret,
     /// The certificates of the authorities that may vouch for the provider, in PEM; without it,
     /// those that browsers trust.
     pub authority: Option<PathBuf>,

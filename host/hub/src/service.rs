@@ -9,6 +9,7 @@ use crate::orders_cache::OrdersCache;
 use crate::seen::SeenMachines;
 use anyhow::Result;
 use portcullis_bundle::SecretKey;
+use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::broadcast::Sender;
 
@@ -24,6 +25,8 @@ pub struct Hub {
     pub receipt_key: SecretKey,
     /// The address by which machines and approvers reach the hub.
     pub url: String,
+    /// The hub's folder, whose store has the tokens of webhooks.
+    pub folder: PathBuf,
     /// Webhooks that are told of questions.
     pub webhooks: Vec<QuestionWebhook>,
     /// The machines of whom a request came lately.
@@ -51,6 +54,7 @@ impl Hub {
             receipt_key: folder.receipt_key,
             page: folder.config.page_address()?.map(|page| page.door.origin),
             url: folder.config.url,
+            folder: folder.config.folder,
             webhooks: folder.config.webhooks,
             seen: Arc::default(),
             orders: OrdersCache::default(),

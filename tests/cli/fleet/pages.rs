@@ -380,11 +380,11 @@ pub fn configured() -> Result<()> {
             "without TLS",
         ),
         (
-            "[oidc]\nissuer = \"http://login.example\"\nclient_id = \"a\"\nclient_secret_file = \"s\"",
+            "[oidc]\nissuer = \"http://login.example\"\nclient_id = \"a\"\nclient_secret = \"file:/s\"",
             "without TLS",
         ),
         (
-            "[oidc]\nissuer = \"https://login.example\"\nclient_id = \"a\"\nclient_secret_file = \"s\"",
+            "[oidc]\nissuer = \"https://login.example\"\nclient_id = \"a\"\nclient_secret = \"file:/s\"",
             "admits nobody",
         ),
         ("pages = 1", "is not the configuration of a hub"),

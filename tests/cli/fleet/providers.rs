@@ -78,7 +78,7 @@ pub fn start(name: &str) -> Result<Option<(Visited, RealProvider)>> {
     let secret = crate::common::Ground::get()?.root.join(format!("secret-{name}"));
     write_secret(&secret)?;
     let lines = format!(
-        "[oidc]\nissuer = \"{}\"\nclient_id = \"hub\"\nclient_secret_file = \"{}\"\n\
+        "[oidc]\nissuer = \"{}\"\nclient_id = \"hub\"\nclient_secret = \"file:{}\"\n\
          scopes = [\"openid\", \"email\", \"groups\"]\n[oidc.viewer]\ngroups = [\"staff\"]\n\
          [oidc.operator]\npeople = [\"ann@example.org\"]\ngroups = [\"security\"]\n",
         provider.issuer,

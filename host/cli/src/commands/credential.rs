@@ -1,10 +1,12 @@
-//! `portcullis credential`: keeps what exports, notifications and registries sign in with.
+//! `portcullis credential`: keeps what exports, notifications and registries sign in with, and, with
+//! `--hub`, what a hub of a fleet does.
 //!
 //! A value comes from the terminal, without echo, or from standard input. It is never an argument,
 //! where other users of the machine could read it, and it is never printed.
 
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
+use crate::given_file::read_given_file;
 use crate::password_prompt::read_password;
 use crate::recorded_action::record_action;
 use crate::{interactive, paint};
@@ -17,12 +19,15 @@ use portcullis_credentials::{
     LastUse, check_secret,
 };
 use portcullis_engine::SettingValue;
+use portcullis_fleet::open_hub_credentials;
 use portcullis_review::credentials::{HomeCredentials, open_credentials};
 use portcullis_store::Home;
 use secrecy::SecretString;
-use serde_json::{Value, json};
+use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::path::{Path, PathBuf};
+use toml_edit::{DocumentMut, Item, TableLike, Value};
 
 #[derive(clap::Subcommand)]
 pub enum Command {
@@ -31,13 +36,13 @@ pub enum Command {
     /// Give a credential a new value (not for agents)
     Rotate(Rotate),
     /// List the credentials: where each is kept, who uses it, until when it is valid
-    List(Print),
+    List(StoreArguments),
     /// Check that the credentials can be read
     Check {
         /// The credential (default: all)
         name: Option<String>,
         #[command(flatten)]
-        print: Print,
+        store: StoreArguments,
     },
     /// Forget a credential and its value (not for agents)
     Remove {
@@ -47,12 +52,15 @@ pub enum Command {
         #[arg(long)]
         force: bool,
         #[command(flatten)]
-        print: Print,
+        store: StoreArguments,
     },
 }
 
 #[derive(clap::Args)]
-pub struct Print {
+pub struct StoreArguments {
+    /// The credentials of the hub in this folder, instead of this home's
+    #[arg(long, value_name = "DIR")]
+    hub: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -69,7 +77,7 @@ pub struct Set {
     #[arg(long, value_name = "VARIABLE", conflicts_with_all = ["place", "stdin", "command"])]
     env: Option<String>,
     /// The registry that it is for, as references name it: `ghcr.io`
-    #[arg(long, value_name = "HOST")]
+    #[arg(long, value_name = "HOST", conflicts_with = "hub")]
     registry: Option<String>,
     /// The user name for the registry (default: the value is an identity token)
     #[arg(long, value_name = "NAME", requires = "registry")]
@@ -81,7 +89,7 @@ pub struct Set {
     #[arg(long)]
     stdin: bool,
     #[command(flatten)]
-    print: Print,
+    store: StoreArguments,
     /// A command that prints the value, run at each use without a shell
     #[arg(last = true, value_name = "PROGRAM", conflicts_with_all = ["place", "stdin"])]
     command: Vec<String>,
@@ -98,62 +106,158 @@ pub struct Rotate {
     #[arg(long)]
     stdin: bool,
     #[command(flatten)]
-    print: Print,
+    store: StoreArguments,
 }
 
+/// The most bytes of `hub.toml`.
+const MOST_CONFIGURATION: u64 = 64 << 10;
 /// The most bytes of standard input: a value is shorter, and a longer one is refused.
 const MOST_INPUT: u64 = 8 << 10;
 const DAY: u64 = 24 * 60 * 60 * 1000;
 
 pub fn run_credential(command: &Command) -> Result<CommandExit> {
-    let site = Site::open()?;
+    let arguments = match command {
+        Command::Set(Set { store, .. })
+        | Command::Rotate(Rotate { store, .. })
+        | Command::List(store)
+        | Command::Check { store, .. }
+        | Command::Remove { store, .. } => store,
+    };
+    let site = match &arguments.hub {
+        Some(folder) => Site::open_hub(folder)?,
+        None => Site::open()?,
+    };
+    let as_json = arguments.json;
     match command {
         Command::Set(arguments) => set(&site, arguments),
         Command::Rotate(arguments) => rotate(&site, arguments),
-        Command::List(print) => list(&site, print.json),
-        Command::Check { name, print } => check(&site, name.as_deref(), print.json),
-        Command::Remove { name, force, print } => remove(&site, name, *force, print.json),
+        Command::List(_) => list(&site, as_json),
+        Command::Check { name, .. } => check(&site, name.as_deref(), as_json),
+        Command::Remove { name, force, .. } => remove(&site, name, *force, as_json),
     }
 }
 
-/// An installation with its credentials.
+/// A store with whoever it belongs to.
 struct Site {
-    places: Paths,
-    home: Home,
+    owner: Owner,
     store: CredentialStore,
+}
+
+/// The owner of a store.
+enum Owner {
+    /// An installation, whose journal records what happens to its credentials.
+    Home { places: Box<Paths>, home: Home },
+    /// A hub: its folder.
+    Hub(PathBuf),
 }
 
 impl Site {
     fn open() -> Result<Self> {
-        let places = Paths::from_environment()?;
+        let places = Box::new(Paths::from_environment()?);
         let home = Home::open_root(&places.state)?;
         let store = open_credentials(&home);
-        Ok(Self { places, home, store })
+        Ok(Self { owner: Owner::Home { places, home }, store })
+    }
+
+    fn open_hub(folder: &Path) -> Result<Self> {
+        let store = open_hub_credentials(folder).map_err(refused)?;
+        Ok(Self { owner: Owner::Hub(folder.to_owned()), store })
     }
 
     fn record(&self, act: &str, what: &str) -> Result<()> {
-        record_action(&self.places, &self.home, act, what, now_ms())
+        match &self.owner {
+            Owner::Home { places, home } => record_action(places, home, act, what, now_ms()),
+            Owner::Hub(_) => Ok(()),
+        }
     }
 
-    fn config(&self) -> Result<Config> {
-        Ok(Config::load(&self.places, Some(&self.home))?)
+    fn load_settings(&self) -> Result<Settings> {
+        Ok(match &self.owner {
+            Owner::Home { places, home } => {
+                Settings::Home(Box::new(Config::load(places, Some(home))?))
+            }
+            Owner::Hub(folder) => Settings::Hub(Box::new(read_hub_settings(folder)?)),
+        })
+    }
+
+    /// Returns the options with which another command works on this store.
+    fn describe_options(&self) -> String {
+        match &self.owner {
+            Owner::Home { .. } => String::new(),
+            Owner::Hub(folder) => format!(" --hub {}", one_line(&folder.to_string_lossy(), 400)),
+        }
+    }
+
+    fn unknown(&self, name: &CredentialName) -> Error {
+        let options = self.describe_options();
+        Error::not_found(format!("there is no credential `{name}`"))
+            .with_hint(format!("`portcullis credential list{options}` shows those that there are"))
+    }
+
+    /// Returns why a value cannot be read, if so.
+    fn read_problem(&self, name: &CredentialName) -> Option<String> {
+        let read = match &self.owner {
+            Owner::Home { home, .. } => {
+                HomeCredentials::of_home(Some(home)).read_stored(name.as_str())
+            }
+            Owner::Hub(_) => self.store.read_secret(name, &|name| std::env::var_os(name)),
+        };
+        read.err().map(|failure| failure.to_string())
     }
 }
 
-/// Returns the settings that name a credential, such as `exports.siem.token`.
-fn find_users(config: &Config, name: &CredentialName) -> Vec<String> {
-    let tables = [("exports", &config.exports), ("notifications.channels", &config.channels)];
-    let mut users = Vec::new();
-    for (kind, tables) in tables {
-        for (table, keys) in tables {
-            for (key, value) in keys {
-                if *value == SettingValue::Text(format!("credential:{name}")) {
-                    users.push(format!("{kind}.{table}.{key}"));
+/// The configuration that may name credentials.
+enum Settings {
+    Home(Box<Config>),
+    Hub(Box<DocumentMut>),
+}
+
+impl Settings {
+    /// Returns the settings that name a credential, such as `exports.siem.token`.
+    fn find_users(&self, name: &CredentialName) -> Vec<String> {
+        let wanted = format!("credential:{name}");
+        let mut users = Vec::new();
+        match self {
+            Self::Hub(document) => find_named(document.as_item(), "", &wanted, &mut users),
+            Self::Home(config) => {
+                let wanted = SettingValue::Text(wanted);
+                for (kind, tables) in
+                    [("exports", &config.exports), ("notifications.channels", &config.channels)]
+                {
+                    for (table, keys) in tables {
+                        let named = keys.iter().filter(|(_, value)| **value == wanted);
+                        users.extend(named.map(|(key, _)| format!("{kind}.{table}.{key}")));
+                    }
                 }
             }
         }
+        users
     }
-    users
+}
+
+fn read_hub_settings(folder: &Path) -> Result<DocumentMut> {
+    let path = folder.join("hub.toml");
+    let text = read_given_file(&path, MOST_CONFIGURATION, false)?;
+    let document = std::str::from_utf8(&text).ok().and_then(|text| text.parse().ok());
+    document.ok_or_else(|| Error::invalid(format!("`{}` is not TOML", path.display())))
+}
+
+/// Adds the paths of all texts that are `wanted`.
+fn find_named(item: &Item, path: &str, wanted: &str, found: &mut Vec<String>) {
+    if item.as_str() == Some(wanted) {
+        found.push(path.to_owned());
+    }
+    if let Item::Value(Value::Array(array)) = item {
+        for value in array {
+            find_named(&Item::Value(value.clone()), path, wanted, found);
+        }
+    }
+    let tables = item.as_array_of_tables().into_iter().flatten();
+    let tables = tables.map(|table| table as &dyn TableLike).chain(item.as_table_like());
+    for (key, value) in tables.flat_map(TableLike::iter) {
+        let below = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+        find_named(value, &below, wanted, found);
+    }
 }
 
 fn refused(failure: CredentialFailure) -> Error {
@@ -178,6 +282,12 @@ fn set(site: &Site, arguments: &Set) -> Result<CommandExit> {
         (None, "keyring") => KeptIn::Keyring,
         (None, _) => KeptIn::File,
     };
+    if let (KeptIn::Keyring, Owner::Hub(_)) = (&kept_in, &site.owner) {
+        return Err(Error::invalid(
+            "the kernel's keyring belongs to one machine, and a hub has replicas",
+        )
+        .with_hint("keep it in a file, or name a command that prints it"));
+    }
     let has_own_value = matches!(kept_in, KeptIn::File | KeptIn::Keyring);
     let entry = CredentialEntry {
         kept_in,
@@ -188,8 +298,12 @@ fn set(site: &Site, arguments: &Set) -> Result<CommandExit> {
         user: arguments.user.clone(),
     };
     if site.store.list_entries().map_err(refused)?.contains_key(&name) {
-        return Err(Error::invalid(format!("there is a credential `{name}` already"))
-            .with_hint(format!("`portcullis credential rotate {name}` gives it a new value")));
+        return Err(Error::invalid(format!("there is a credential `{name}` already")).with_hint(
+            format!(
+                "`portcullis credential rotate {name}{}` gives it a new value",
+                site.describe_options()
+            ),
+        ));
     }
     let value = match has_own_value {
         true => Some(read_value(&name, arguments.stdin)?),
@@ -199,8 +313,8 @@ fn set(site: &Site, arguments: &Set) -> Result<CommandExit> {
     site.store.add_entry(&name, entry, value.as_ref()).map_err(refused)?;
     site.record("credential set", &format!("a person set the credential `{name}`, {place}"))?;
     // A command or a variable is read once, so that a mistake shows now and not in the night.
-    let problem = read_problem(site, &name);
-    report(arguments.print.json, &name, &format!("set, {place}"), problem)
+    let problem = site.read_problem(&name);
+    report(arguments.store.json, &name, &format!("set, {place}"), problem)
 }
 
 fn rotate(site: &Site, arguments: &Rotate) -> Result<CommandExit> {
@@ -209,7 +323,7 @@ fn rotate(site: &Site, arguments: &Rotate) -> Result<CommandExit> {
     let now = now_ms();
     let expires = arguments.expires.as_deref().map(|when| parse_expiry(when, now)).transpose()?;
     let entries = site.store.list_entries().map_err(refused)?;
-    let entry = entries.get(&name).ok_or_else(|| unknown(&name))?;
+    let entry = entries.get(&name).ok_or_else(|| site.unknown(&name))?;
     if let KeptIn::Variable { .. } | KeptIn::Command { .. } = entry.kept_in {
         return Err(Error::invalid(format!(
             "`{name}` is {}, which portcullis does not write",
@@ -220,18 +334,22 @@ fn rotate(site: &Site, arguments: &Rotate) -> Result<CommandExit> {
     let value = read_value(&name, arguments.stdin)?;
     site.store.rotate_value(&name, &value, expires, now).map_err(refused)?;
     site.record("credential rotate", &format!("a person rotated the credential `{name}`"))?;
-    report(arguments.print.json, &name, "rotated; the new value counts from the next use", None)
+    let since = match &site.owner {
+        Owner::Home { .. } => "the new value counts from the next use",
+        Owner::Hub(_) => "restart the replicas, which read most secrets when they start",
+    };
+    report(arguments.store.json, &name, &format!("rotated; {since}"), None)
 }
 
 fn remove(site: &Site, name: &str, force: bool, as_json: bool) -> Result<CommandExit> {
     interactive::refuse_agents()?;
     let name = parse_name(name)?;
-    let users = find_users(&site.config()?, &name);
+    let users = site.load_settings()?.find_users(&name);
     if !users.is_empty() && !force {
         return Err(Error::refused(format!("`{name}` is in use: {}", users.join(", ")))
             .with_hint("change the configuration first, or remove it with `--force`"));
     }
-    site.store.list_entries().map_err(refused)?.get(&name).ok_or_else(|| unknown(&name))?;
+    site.store.list_entries().map_err(refused)?.get(&name).ok_or_else(|| site.unknown(&name))?;
     site.store.remove_entry(&name).map_err(refused)?;
     site.record("credential remove", &format!("a person removed the credential `{name}`"))?;
     report(as_json, &name, "removed", None)
@@ -242,19 +360,19 @@ fn check(site: &Site, name: Option<&str>, as_json: bool) -> Result<CommandExit> 
     if let Some(name) = name {
         let name = parse_name(name)?;
         if !names.contains(&name) {
-            return Err(unknown(&name));
+            return Err(site.unknown(&name));
         }
         names = vec![name];
     }
     let checked: Vec<_> = names
         .into_iter()
         .map(|name| {
-            let problem = read_problem(site, &name);
+            let problem = site.read_problem(&name);
             (name, problem)
         })
         .collect();
     if as_json {
-        let all: Vec<Value> = checked
+        let all: Vec<Json> = checked
             .iter()
             .map(|(name, problem)| json!({ "name": name.as_str(), "problem": problem }))
             .collect();
@@ -277,11 +395,11 @@ fn check(site: &Site, name: Option<&str>, as_json: bool) -> Result<CommandExit> 
 fn list(site: &Site, as_json: bool) -> Result<CommandExit> {
     let now = now_ms();
     let entries = site.store.list_entries().map_err(refused)?;
-    let config = site.config()?;
+    let settings = site.load_settings()?;
     let all_uses = site.store.use_log().list_uses();
     let mut all = Vec::new();
     for (name, entry) in &entries {
-        let users = find_users(&config, name);
+        let users = settings.find_users(name);
         let uses = all_uses.get(&format!("credential:{name}")).cloned().unwrap_or_default();
         if as_json {
             all.push(entry_json(name, entry, &users, &uses, now));
@@ -342,14 +460,14 @@ fn entry_json(
     users: &[String],
     uses: &BTreeMap<String, LastUse>,
     now: u64,
-) -> Value {
+) -> Json {
     let (kept_in, variable, command) = match &entry.kept_in {
         KeptIn::File => ("file", None, None),
         KeptIn::Keyring => ("keyring", None, None),
         KeptIn::Variable { variable } => ("variable", Some(variable), None),
         KeptIn::Command { command } => ("command", None, Some(command)),
     };
-    let uses: Vec<Value> = uses
+    let uses: Vec<Json> = uses
         .iter()
         .map(|(purpose, last)| {
             json!({
@@ -410,17 +528,6 @@ fn read_value(name: &CredentialName, from_stdin: bool) -> Result<SecretString> {
     };
     check_secret("the value", typed)
         .map_err(|failure| Error::invalid(failure.what).with_hint("give it as one line"))
-}
-
-/// Returns why a value cannot be read, if so.
-fn read_problem(site: &Site, name: &CredentialName) -> Option<String> {
-    let reader = HomeCredentials::of_home(Some(&site.home));
-    reader.read_stored(name.as_str()).err().map(|failure| failure.to_string())
-}
-
-fn unknown(name: &CredentialName) -> Error {
-    Error::not_found(format!("there is no credential `{name}`"))
-        .with_hint("`portcullis credential list` shows those that there are")
 }
 
 fn report(

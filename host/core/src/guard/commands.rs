@@ -51,6 +51,7 @@ const BELOW_FOR_A_PERSON: &[(&str, &str)] = &[
     ("fleet", "join"),
     ("fleet", "leave"),
     ("fleet", "sign"),
+    ("hub", "export"),
     ("hub", "incidents"),
     ("hub", "orders"),
     ("hub", "revoke"),

@@ -11,11 +11,13 @@ use crate::service::Hub;
 use deadpool_postgres::{GenericClient, Transaction};
 use portcullis_core::text::one_line;
 use portcullis_credentials::CredentialSource;
+use portcullis_fleet::HubCredentials;
 use portcullis_fleet::approvals::FleetQuestion;
 use portcullis_notify::{Address, Channel, Notification, NotificationSeverity};
 use portcullis_notify::{DeliveryFailure, Next, Sender, Topic, Webhook};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::Semaphore;
@@ -217,7 +219,8 @@ async fn send_taken(hub: &Hub, taken: TakenMessage) -> Result<(), Failure> {
         return give_up(hub, taken.message, "its webhook is in the configuration no more").await;
     };
     let message = question.to_notification(hub.page.as_deref());
-    let sending = tokio::task::spawn_blocking(move || send_message(&webhook, &message));
+    let folder = hub.folder.clone();
+    let sending = tokio::task::spawn_blocking(move || send_message(&folder, &webhook, &message));
     let failed = match sending.await {
         Ok(Ok(())) => {
             let done = "UPDATE webhook_messages SET sent_at = now() WHERE message = $1";
@@ -259,14 +262,22 @@ async fn give_up(hub: &Hub, message: i64, why: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn send_message(webhook: &QuestionWebhook, message: &Notification) -> Result<(), DeliveryFailure> {
+fn send_message(
+    folder: &Path,
+    webhook: &QuestionWebhook,
+    message: &Notification,
+) -> Result<(), DeliveryFailure> {
     let channel = Channel::Webhook(Webhook {
-        url: Address::Open(webhook.url.clone()),
+        url: match CredentialSource::parse(&webhook.url, |path| PathBuf::from(path)) {
+            Some(source) => Address::Secret(source),
+            None => Address::Open(webhook.url.clone()),
+        },
         proxy: None,
-        bearer: webhook.bearer_file.clone().map(CredentialSource::File),
+        bearer: webhook.bearer.as_ref().map(|bearer| bearer.source().clone()),
         authorities: webhook.authorities.clone(),
     });
-    let sender = Sender::new(&|name: &str| std::env::var_os(name));
+    let credentials = HubCredentials::new(folder, "webhook.bearer");
+    let sender = Sender::new(&credentials);
     sender.send_message(&channel, message, Instant::now() + PATIENCE).map(drop)
 }
 

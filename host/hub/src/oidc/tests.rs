@@ -9,7 +9,7 @@ const NOW: u64 = 1_790_000_000;
 
 fn config() -> OidcConfig {
     toml::from_str(
-        "issuer = \"https://login.example\"\nclient_id = \"hub\"\nclient_secret_file = \"s\"\n\
+        "issuer = \"https://login.example\"\nclient_id = \"hub\"\nclient_secret = \"file:/s\"\n\
          [viewer]\ngroups = [\"staff\"]\n[operator]\npeople = [\"ann@example.org\"]\n\
          groups = [\"security\"]",
     )

@@ -1,6 +1,5 @@
 //! Exchanges with a provider: its addresses and keys, and a code for its token. They block.
 
-use crate::folder::read_secret;
 use crate::oidc::{ExpectedToken, OidcConfig, ProviderKeys, VerifiedClaims, check_address};
 use crate::people::ProvidedPerson;
 use anyhow::{Context, Result, bail, ensure};
@@ -73,9 +72,9 @@ pub struct CallbackQuery {
 
 impl Provider {
     /// Prepares the provider of a configuration; nothing is asked yet.
-    pub fn of_config(config: OidcConfig) -> Result<Self> {
+    pub fn of_config(config: OidcConfig, folder: &Path) -> Result<Self> {
         config.check()?;
-        let secret = read_secret(&config.client_secret_file)?.trim().to_owned();
+        let secret = config.client_secret.read(folder, "oidc.client_secret")?;
         let roots = config.authority.as_deref().map(read_roots).transpose()?;
         let tls = TlsConfig::builder();
         let tls = match roots {

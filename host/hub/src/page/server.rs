@@ -43,7 +43,8 @@ impl PageServer {
             true => Some(TlsAcceptor::from(Arc::new(configure_tls(&hub, config, &address)?))),
             false => None,
         };
-        let provider = config.oidc.clone().map(Provider::of_config).transpose()?.map(Arc::new);
+        let provide = |oidc| Provider::of_config(oidc, &config.folder);
+        let provider = config.oidc.clone().map(provide).transpose()?.map(Arc::new);
         let state = Arc::new(PageState {
             audit: AuditLog::of_key(read_receipt_key(folder)?),
             door: address.door,
