@@ -48,6 +48,7 @@ mod people;
 mod privacy;
 mod quarantine;
 mod recordings;
+mod releases;
 mod replays;
 mod rewrites;
 mod rules;
@@ -99,6 +100,7 @@ fn main() -> ExitCode {
         people::tests(),
         quarantine::tests(),
         recordings::tests(),
+        releases::tests(),
         replays::tests(),
         rewrites::tests(),
         rules::tests(),

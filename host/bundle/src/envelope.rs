@@ -6,6 +6,7 @@ use crate::bundle::{BundleError, fetched};
 use crate::display::display_line;
 use crate::index::{MANIFEST, OciDescriptor};
 use crate::key::{PublicKey, SecretKey};
+use crate::release::{Release, ReleaseError};
 use crate::statement::{Statement, StatementError};
 use data_encoding::BASE64;
 use serde::{Deserialize, Serialize};
@@ -33,7 +34,7 @@ pub struct Signature {
 #[derive(Debug, thiserror::Error)]
 pub enum SignatureError {
     /// It is not a Sigstore bundle with one envelope, or a document around it is invalid.
-    #[error("it is not a signature of a bundle: {}", display_line(.0))]
+    #[error("it is not a signature: {}", display_line(.0))]
     Malformed(String),
     /// The signature is of other bytes, or by another key.
     #[error("it is not this key's signature of these bytes")]
@@ -41,6 +42,9 @@ pub enum SignatureError {
     /// The signed content is not a statement about a bundle.
     #[error(transparent)]
     Statement(#[from] StatementError),
+    /// The signed content is not a statement about a release.
+    #[error(transparent)]
+    Release(#[from] ReleaseError),
     /// Its bytes are not the ones that were named.
     #[error(transparent)]
     Bytes(#[from] Box<BundleError>),
@@ -102,7 +106,19 @@ impl Signature {
     /// # Errors
     /// Fails only if JSON cannot be written to memory, which does not happen in practice.
     pub fn sign_statement(statement: &Statement, key: &SecretKey) -> Result<Self, SignatureError> {
-        let payload = statement.to_bytes()?;
+        Self::sign_payload(statement.to_bytes()?, key)
+    }
+
+    /// Signs a statement about a release, byte for byte.
+    ///
+    /// # Errors
+    /// Fails if it is none.
+    pub fn sign_release(statement: &[u8], key: &SecretKey) -> Result<Self, SignatureError> {
+        Release::parse_statement(statement)?;
+        Self::sign_payload(statement.to_vec(), key)
+    }
+
+    fn sign_payload(payload: Vec<u8>, key: &SecretKey) -> Result<Self, SignatureError> {
         let signature = key.sign_bytes(&authenticated(&payload));
         let id = key
             .public()
@@ -170,10 +186,22 @@ impl Signature {
     /// # Errors
     /// Fails if this key did not sign it, or if it is not a statement about a bundle.
     pub fn verify_statement(&self, key: &PublicKey) -> Result<Statement, SignatureError> {
+        Ok(Statement::parse_statement(self.verify_payload(key)?)?)
+    }
+
+    /// Returns the statement about a release, if this key signed it.
+    ///
+    /// # Errors
+    /// Fails if this key did not sign it, or if it is not a statement about a release.
+    pub fn verify_release(&self, key: &PublicKey) -> Result<Release, SignatureError> {
+        Ok(Release::parse_statement(self.verify_payload(key)?)?)
+    }
+
+    fn verify_payload(&self, key: &PublicKey) -> Result<&[u8], SignatureError> {
         if !key.has_signed(&authenticated(&self.payload), &self.signature) {
             return Err(SignatureError::Wrong);
         }
-        Ok(Statement::parse_statement(&self.payload)?)
+        Ok(&self.payload)
     }
 
     /// Returns the statement without verifying the signature, so anybody may have written it. It

@@ -194,6 +194,9 @@ enum Command {
     /// Run pending maintenance (starts automatically)
     #[command(hide = true)]
     Maintain(commands::maintain::Arguments),
+    /// Sign the files of a version, and verify them before they are installed
+    #[command(subcommand)]
+    Release(commands::release::Command),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -421,6 +424,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Trust(arguments) => commands::trust::run_trust(&arguments),
         Command::Plugin(command) => commands::plugin::run_plugin(&command),
         Command::Bundle(command) => commands::bundle::run_bundle(&command),
+        Command::Release(command) => commands::release::run_release(&command),
         Command::Allow(arguments) => commands::allow::run_allow(&arguments),
         Command::Approvals(command) => commands::approvals::run_approvals(&command),
         Command::Recover(arguments) => commands::recover::run_recover(&arguments),

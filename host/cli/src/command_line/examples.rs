@@ -164,6 +164,13 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
         "hub findings",
         &["portcullis hub findings", "portcullis hub findings --machines 5 --within 2h --json"],
     ),
+    (
+        "hub export",
+        &[
+            "portcullis hub export --output /srv/records",
+            "portcullis hub export --output /srv/records --since 2026-11-01 --until 2026-11-30",
+        ],
+    ),
     ("hub feedback", &["portcullis hub feedback", "portcullis hub feedback --json"]),
     (
         "hub user",
@@ -307,6 +314,24 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "bundle build",
         &["portcullis bundle build", "portcullis bundle build checks/bundle.toml -o checks.tar"],
+    ),
+    (
+        "release",
+        &[
+            "portcullis release verify portcullis-0.1.0.sigstore.json --key release.key.pub",
+            "portcullis release sign portcullis-0.1.0.provenance.json --key release.key",
+        ],
+    ),
+    (
+        "release sign",
+        &["portcullis release sign portcullis-0.1.0.provenance.json --key release.key"],
+    ),
+    (
+        "release verify",
+        &[
+            "portcullis release verify portcullis-0.1.0.sigstore.json --key release.key.pub",
+            "portcullis release verify portcullis-0.1.0.sigstore.json --key release.key.pub portcullis_0.1.0_amd64.deb",
+        ],
     ),
     (
         "bundle sign",
@@ -504,7 +529,10 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("credential rotate", &["portcullis credential rotate siem --expires 90d"]),
-    ("credential list", &["portcullis credential list", "portcullis credential list --json"]),
+    (
+        "credential list",
+        &["portcullis credential list", "portcullis credential list --hub /etc/portcullis/hub"],
+    ),
     ("credential check", &["portcullis credential check", "portcullis credential check siem"]),
     ("credential remove", &["portcullis credential remove siem"]),
     ("encryption", &["portcullis encryption status", "portcullis encryption backup ~/master.key"]),

@@ -33,6 +33,7 @@ pub mod plugin;
 pub mod privacy;
 pub mod quarantine;
 pub mod recover;
+pub mod release;
 pub mod replay;
 pub mod review;
 pub mod rules;

@@ -110,16 +110,27 @@ fn show(file: &Path, passphrase: &Passphrase, as_json: bool) -> Result<CommandEx
 
 /// Reads the public part of a key, from either of its files.
 fn public_part(file: &Path, passphrase: &Passphrase) -> Result<PublicKey> {
-    let shown = file.display();
-    let text = file::read_file(file)?;
-    let text = text.ok_or_else(|| {
-        Error::not_found(format!("there is no key `{shown}`"))
-            .with_hint("make one: `portcullis bundle key new --output FILE`")
-    })?;
-    if text.contains("PRIVATE KEY") {
+    if read_key_file(file)?.contains("PRIVATE KEY") {
         return Ok(decrypt_key(file, passphrase)?.public());
     }
-    PublicKey::from_pem(text.trim()).with_context(|| format!("cannot use the key `{shown}`"))
+    read_public_key(file)
+}
+
+/// Reads a public key.
+///
+/// # Errors
+/// Fails if there is no such file, or it holds something else.
+pub fn read_public_key(file: &Path) -> Result<PublicKey> {
+    let text = read_key_file(file)?;
+    PublicKey::from_pem(text.trim())
+        .with_context(|| format!("cannot use the key `{}`", file.display()))
+}
+
+fn read_key_file(file: &Path) -> Result<String> {
+    file::read_file(file)?.ok_or_else(|| {
+        Error::not_found(format!("there is no key `{}`", file.display()))
+            .with_hint("make one: `portcullis bundle key new --output FILE`")
+    })
 }
 
 fn generated(algorithm: Algorithm) -> Result<SecretKey> {
