@@ -194,7 +194,7 @@ enum Command {
     /// Run pending maintenance (starts automatically)
     #[command(hide = true)]
     Maintain(commands::maintain::Arguments),
-    /// Sign the files of a version, and verify them before they are installed
+    /// Sign the files of a version, and verify downloaded ones
     #[command(subcommand)]
     Release(commands::release::Command),
     /// Print a completion script for a shell
