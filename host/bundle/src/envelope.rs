@@ -4,6 +4,7 @@
 use crate::artifact::described;
 use crate::bundle::{BundleError, fetched};
 use crate::display::display_line;
+use crate::document::parse_document;
 use crate::index::{MANIFEST, OciDescriptor};
 use crate::key::{PublicKey, SecretKey};
 use crate::release::{Release, ReleaseError};
@@ -148,14 +149,7 @@ impl Signature {
     /// Fails if it is not a signature, or if it has more than one.
     pub fn parse_envelope(file: &[u8]) -> Result<Self, SignatureError> {
         let wrong = |what: String| SignatureError::Malformed(what);
-        if file.len() > MOST_BYTES {
-            return Err(wrong(format!(
-                "it has {} bytes, at most {MOST_BYTES} are read",
-                file.len()
-            )));
-        }
-        let read: Sigstore =
-            serde_json::from_slice(file).map_err(|error| wrong(error.to_string()))?;
+        let read: Sigstore = parse_document(file, MOST_BYTES).map_err(wrong)?;
         if read.media_type != SIGSTORE {
             return Err(wrong(format!(
                 "its media type is `{}`, not `{SIGSTORE}`",
@@ -258,14 +252,7 @@ impl Signature {
         mut have: impl FnMut(&OciDescriptor) -> Result<Vec<u8>, String>,
     ) -> Result<Self, SignatureError> {
         let wrong = |what: String| SignatureError::Malformed(what);
-        if manifest.len() > MOST_BYTES {
-            return Err(wrong(format!(
-                "it has {} bytes, at most {MOST_BYTES} are read",
-                manifest.len()
-            )));
-        }
-        let read: Referrer =
-            serde_json::from_slice(manifest).map_err(|error| wrong(error.to_string()))?;
+        let read: Referrer = parse_document(manifest, MOST_BYTES).map_err(wrong)?;
         if read.artifact_type != SIGSTORE || read.schema_version != 2 || read.media_type != MANIFEST
         {
             return Err(wrong(format!(

@@ -32,6 +32,7 @@ mod bundle;
 mod bundle_store;
 mod digest;
 mod display;
+mod document;
 mod envelope;
 mod index;
 mod key;

@@ -6,6 +6,7 @@
 
 use crate::digest::Digest;
 use crate::display::display_line;
+use crate::document::parse_document;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -84,14 +85,7 @@ impl Release {
     /// Fails if it says something else, names no commit, or names a file twice or with a folder.
     pub fn parse_statement(bytes: &[u8]) -> Result<Self, ReleaseError> {
         let wrong = |what: String| ReleaseError(what);
-        if bytes.len() > MOST_BYTES {
-            return Err(wrong(format!(
-                "it has {} bytes, at most {MOST_BYTES} are read",
-                bytes.len()
-            )));
-        }
-        let document: Document =
-            serde_json::from_slice(bytes).map_err(|error| wrong(error.to_string()))?;
+        let document: Document = parse_document(bytes, MOST_BYTES).map_err(wrong)?;
         if document.of != STATEMENT || document.says != PROVENANCE {
             return Err(wrong(format!("it says `{}`", document.says.escape_debug())));
         }

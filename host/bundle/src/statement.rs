@@ -2,6 +2,7 @@
 
 use crate::digest::Digest;
 use crate::display::display_line;
+use crate::document::parse_document;
 use crate::index::BundleIndex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -112,14 +113,7 @@ impl Statement {
     /// Fails if it is another kind of statement, or has more than one subject.
     pub fn parse_statement(bytes: &[u8]) -> Result<Self, StatementError> {
         let wrong = |what: String| StatementError(what);
-        if bytes.len() > MOST_BYTES {
-            return Err(wrong(format!(
-                "it has {} bytes, at most {MOST_BYTES} are read",
-                bytes.len()
-            )));
-        }
-        let document: Document =
-            serde_json::from_slice(bytes).map_err(|error| wrong(error.to_string()))?;
+        let document: Document = parse_document(bytes, MOST_BYTES).map_err(wrong)?;
         if document.of != STATEMENT {
             return Err(wrong(format!("its type is `{}`", document.of.escape_debug())));
         }
