@@ -80,7 +80,7 @@ pub struct DayRecord {
     pub previous: Hash,
     /// The record's hash.
     pub hash: Hash,
-    /// What leads from the document of an encrypted record to its hash.
+    /// The salt of an encrypted record: with it, the hash follows from the document.
     pub salt: Option<Vec<u8>>,
     /// The hash of the ciphertext of an encrypted record.
     pub stored: Option<Vec<u8>>,
@@ -200,7 +200,7 @@ impl<W: Write + Send> Columns<'_, '_, W> {
             .iter()
             .filter_map(|row| field(row).map(|bytes| ByteArray::from(bytes.to_vec())))
             .collect();
-        let levels: Vec<i16> = self.rows.iter().map(|row| field(row).is_some().into()).collect();
+        let levels = self.list_levels(|row| field(row).is_some());
         self.write_column(|column| match column {
             ColumnWriter::ByteArrayColumnWriter(column) => {
                 column.write_batch(&values, Some(&levels), None)?;
@@ -231,7 +231,7 @@ impl<W: Write + Send> Columns<'_, '_, W> {
 
     fn write_times(&mut self, field: impl Fn(&DayRecord) -> Option<i64>) -> Result<()> {
         let values: Vec<i64> = self.rows.iter().filter_map(&field).collect();
-        let levels: Vec<i16> = self.rows.iter().map(|row| field(row).is_some().into()).collect();
+        let levels = self.list_levels(|row| field(row).is_some());
         self.write_column(|column| match column {
             ColumnWriter::Int64ColumnWriter(column) => {
                 column.write_batch(&values, Some(&levels), None)?;
@@ -247,6 +247,11 @@ impl<W: Write + Send> Columns<'_, '_, W> {
             ColumnWriter::BoolColumnWriter(column) => column.write_batch(&values, None, None),
             _ => Ok(0),
         })
+    }
+
+    /// Returns the level of each row in an optional column: 1 where it has a value, 0 where it is null.
+    fn list_levels(&self, has_value: impl Fn(&DayRecord) -> bool) -> Vec<i16> {
+        self.rows.iter().map(|row| has_value(row).into()).collect()
     }
 
     /// Writes the next column. `write` returns the rows that it wrote, none if the column has another
@@ -292,7 +297,7 @@ mod tests {
         }
     }
 
-    /// What a reader gets of columns 3, 5, 8, 12, 13 and 16 of a row.
+    /// Columns 3, 5, 8, 12, 13 and 16 of a row, as a reader gets them.
     type Shown = (i64, Option<i64>, Option<String>, Option<String>, bool, Option<Vec<u8>>);
 
     fn read(bytes: Vec<u8>) -> Vec<Shown> {
