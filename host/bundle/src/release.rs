@@ -16,7 +16,7 @@ const PROVENANCE: &str = "https://slsa.dev/provenance/v1";
 /// The most bytes of a text.
 const MOST_BYTES: usize = 1 << 20;
 
-/// What a signed statement says of a version.
+/// A version, as a signed statement describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
     /// The version.

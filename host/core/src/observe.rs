@@ -32,8 +32,8 @@ pub struct Query {
     pub text: bool,
     /// True if it matters if git holds that text as it is, however short it is.
     pub committed: bool,
-    /// What is left of its text, if it or a part of it is replaced by a short one: then it matters how
-    /// many bytes it has, and of a file that loses most of them, if it could be restored.
+    /// The rest of its text, if all or a part of it is replaced by a short one. Its size matters then,
+    /// and for a file that loses most of its bytes, whether it could be restored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leaves: Option<Remainder>,
 }

@@ -30,7 +30,7 @@ pub(crate) struct HttpClient {
     pub(crate) scheme: &'static str,
     pub(crate) headers: HeaderMap,
     pub(crate) tls: TlsConfig,
-    /// How records are compressed; questions never are.
+    /// The compression of records. Questions are sent as they are.
     pub(crate) compression: HttpCompression,
     /// True if what an answer of success says beyond its status matters.
     pub(crate) reads_body: bool,

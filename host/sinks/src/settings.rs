@@ -42,7 +42,7 @@ pub struct HttpSink {
     pub proxy: Option<Address>,
     /// The files for TLS.
     pub tls: TlsFiles,
-    /// How records are compressed on the way.
+    /// The compression of records on the way.
     pub compression: HttpCompression,
     /// The kind of service, which says how its answer is read.
     pub answer: HttpAnswer,

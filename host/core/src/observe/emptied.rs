@@ -46,7 +46,7 @@ const RECORDS: &[&str] = &[
     "package-lock.json",
 ];
 
-/// What a call leaves of a file's text.
+/// The rest of a file's text after a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Remainder {
     /// The bytes of the part that the call replaces; none for the whole text.
@@ -74,7 +74,7 @@ pub(super) fn left_by(action: &Action) -> Option<Remainder> {
         Operation::File(file) if file.access == Access::Create => {
             (file.path.as_str(), file.content.as_deref()?)
         }
-        // How often a part is there that is replaced each time is not known.
+        // If each occurrence is replaced, their number is unknown.
         Operation::File(file) if file.access == Access::Modify && !file.every => {
             let (part, text) = (file.replaced.as_deref()?, file.content.as_deref()?);
             let replaced = u64::try_from(part.len()).ok()?;
