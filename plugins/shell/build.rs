@@ -2,7 +2,7 @@
 //! mistake is a build error that names file, line, entry and fix; all of them are reported at once.
 #![allow(clippy::print_stdout, reason = "a build script talks to cargo that way")]
 
-use portcullis_catalogue::{File, Table, list_files};
+use portcullis_programs::{File, Table, list_files};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs};

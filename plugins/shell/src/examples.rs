@@ -3,8 +3,8 @@
 
 use crate::types::{Effect, EffectKind};
 use crate::{Reading, Surroundings, read};
-use portcullis_catalogue::Mistake;
-use portcullis_catalogue::document::Example;
+use portcullis_programs::Mistake;
+use portcullis_programs::document::Example;
 
 /// The folder of the project in which examples are read.
 const PROJECT: &str = "/home/dev/project";

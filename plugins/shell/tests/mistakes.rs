@@ -1,7 +1,7 @@
 //! The catalogue as data: its files and its schema, and the refusal of mistakes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "tests")]
 
-use portcullis_catalogue::{File, Table, items, list_files};
+use portcullis_programs::{File, Table, items, list_files};
 use std::fs;
 use std::path::{Path, PathBuf};
 

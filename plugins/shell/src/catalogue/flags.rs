@@ -115,7 +115,7 @@ fn is_flag(word: &str, windows: bool) -> bool {
 }
 
 impl<'w> Flags<'w> {
-    /// Returns true if a condition of an entry holds (`plugins/catalogue/src/items.rs` documents
+    /// Returns true if a condition of an entry holds (`plugins/programs/src/items.rs` documents
     /// the syntax). A flag that was switched off again does not make a call harmless, in a
     /// condition for that or in the negated part of another.
     pub(super) fn hold(&self, condition: &str, harmless: bool) -> bool {

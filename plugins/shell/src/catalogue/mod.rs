@@ -2,7 +2,7 @@
 //!
 //! The knowledge is in `catalogue/*.toml` next to this crate's manifest; `catalogue/README.md`
 //! documents the format. The build checks it and turns it into one sorted table of names, each with
-//! the encoded effects of the program (`plugins/catalogue`). This module looks up the longest
+//! the encoded effects of the program (`plugins/programs`). This module looks up the longest
 //! matching name, and `plan` applies the entry to the words of one call.
 //!
 //! Nothing here knows about shells: an entry is a function of a program's words.

@@ -1,7 +1,7 @@
 //! A catalogue in place of the built-in one, for the command that checks a catalogue by running its
 //! examples. The guest has the built-in one only.
 
-use portcullis_catalogue::Table;
+use portcullis_programs::Table;
 use std::sync::OnceLock;
 
 static IN_USE: OnceLock<Table> = OnceLock::new();

@@ -1,7 +1,7 @@
 //! The format of an entry, as the build wrote it: a token a line.
 //!
 //! ```text
-//! ITEM                what the program does, `plugins/catalogue/src/items.rs` tells how each is written
+//! ITEM                what the program does, `plugins/programs/src/items.rs` tells how each is written
 //! ?CONDITION \t ITEM   the item holds only where the condition does
 //! ~FLAGS              flags without a value that change nothing here
 //! =FLAGS \t ROLE       the flags take a value: a kind, `shell`, `code-LANG`, `1` (it stands for the first

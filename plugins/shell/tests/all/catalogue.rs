@@ -1,7 +1,7 @@
 //! The examples of the catalogue: each comes out as its entry says.
 
-use portcullis_catalogue::document::{self, Document};
-use portcullis_catalogue::list_files;
+use portcullis_programs::document::{self, Document};
+use portcullis_programs::list_files;
 use portcullis_shell_reader::examples::find_difference;
 use std::collections::BTreeMap;
 use std::fs;

@@ -2,7 +2,7 @@
 //! is what the catalogue says. `PORTCULLIS_WRITE_PAGES=1 cargo test` writes the page.
 
 use crate::catalogue::fields;
-use portcullis_catalogue::names;
+use portcullis_programs::names;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
