@@ -108,6 +108,7 @@ impl Plugins for Scripted {
         issue: &Issue,
         situation: &Situation,
         context: &Context,
+        _details: &Details<'_>,
     ) -> Option<PluginResponse<Response>> {
         self.watch(&[issue, situation, context]);
         self.asked.push((name.to_owned(), issue.name.clone()));

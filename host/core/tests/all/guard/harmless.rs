@@ -19,6 +19,10 @@ pub(crate) const COMMANDS: &[&str] = &[
     "portcullis bundle verify acme/checks",
     "portcullis bundle install --dry-run acme.tar",
     "portcullis bundle install --help",
+    "portcullis bundle search update",
+    "portcullis bundle info acme/checks@1.0.0",
+    "portcullis bundle index list --json",
+    "portcullis bundle index update --help",
     "portcullis bundle pull ghcr.io/acme/checks:1.0.0",
     // a target that is known only when it runs
     "rsync -a src/ \"$DEST\"",

@@ -444,7 +444,7 @@ fn plugins_and_records_know_the_home() {
     let mut world = World::default();
     let sent = world.bash("ls", "t1");
     assert!(
-        world.plugins.shown.contains("attributes: [(\"home\", \"/home/me\")]"),
+        world.plugins.shown.contains("attributes: [(\"home\", \"/home/me\"), (\"prompt\", \"0\")]"),
         "{}",
         world.plugins.shown
     );
