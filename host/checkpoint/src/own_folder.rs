@@ -2,7 +2,7 @@
 //! time, never through a link. So swapping a path in between cannot redirect anything here.
 
 use crate::entry::{EntryInfo, as_mode};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, Mode, OFlags};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
@@ -138,6 +138,7 @@ impl OwnFolder {
                 OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
                 Mode::empty(),
             )?;
+            use rustix::fs::FileType;
             if FileType::from_raw_mode(rustix::fs::fstat(&there)?.st_mode) == FileType::Symlink {
                 return Err(io::ErrorKind::NotADirectory.into());
             }

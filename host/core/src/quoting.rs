@@ -64,8 +64,9 @@ impl Plugins for QuotedPlugins<'_> {
         issue: &Issue,
         situation: &Situation,
         context: &Context,
+        details: &Details<'_>,
     ) -> Option<PluginResponse<Response>> {
-        self.0.intervene(name, issue, situation, context).map(quote_response)
+        self.0.intervene(name, issue, situation, context, details).map(quote_response)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Atomic replacement: a reader sees the old bytes or the new ones, also while the file is replaced
 //! and after a crash.
 
+use rustix::fs::OFlags;
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, BufWriter, IntoInnerError, Write};
@@ -147,7 +148,8 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Overwrites a file with zeros and removes it; a link or anything else that is no file is only removed.
+/// Overwrites a file with zeros, under each name that it has, and removes it; a link or anything else that
+/// is no file is only removed.
 /// On a disk that writes to new blocks the old ones remain until they are used again.
 ///
 /// # Errors
@@ -155,7 +157,8 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
 pub fn destroy_file(path: &Path) -> io::Result<()> {
     let found = fs::symlink_metadata(path)?;
     if found.is_file() {
-        let mut file = OpenOptions::new().write(true).open(path)?;
+        let follow_no_link = OFlags::NOFOLLOW.bits().cast_signed();
+        let mut file = OpenOptions::new().write(true).custom_flags(follow_no_link).open(path)?;
         let zeros = [0; 4096];
         let mut left = found.len();
         while left > 0 {

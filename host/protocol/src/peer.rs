@@ -1,6 +1,5 @@
 //! Which user runs the process at the other end of a socket.
 
-use rustix::net::sockopt::socket_peercred;
 use std::os::unix::net::UnixStream;
 
 /// The other end is not who it has to be.
@@ -33,10 +32,33 @@ pub struct Peer {
 ///
 /// # Errors
 /// Fails if the system does not say who it is.
+#[cfg(target_os = "linux")]
 pub fn read_peer(stream: &UnixStream) -> Result<Peer, PeerError> {
-    let found = socket_peercred(stream)?;
+    let found = rustix::net::sockopt::socket_peercred(stream)?;
     let process = found.pid.as_raw_nonzero().get().unsigned_abs();
     Ok(Peer { user: found.uid.as_raw(), process })
+}
+
+/// Returns the process at the other end. On systems other than Linux and macOS nobody is known, so
+/// that there is no service and each hook reviews by itself.
+///
+/// # Errors
+/// Fails if the system does not say who it is.
+#[cfg(not(target_os = "linux"))]
+pub fn read_peer(stream: &UnixStream) -> Result<Peer, PeerError> {
+    #[cfg(target_os = "macos")]
+    {
+        use nix::sys::socket::{getsockopt, sockopt};
+        let unknown = |error: nix::Error| rustix::io::Errno::from_raw_os_error(error as i32);
+        let user = getsockopt(stream, sockopt::LocalPeerCred).map_err(unknown)?.uid();
+        let process = getsockopt(stream, sockopt::LocalPeerPid).map_err(unknown)?.unsigned_abs();
+        Ok(Peer { user, process })
+    }
+    #[cfg(not(target_os = "macos"))]
+    {
+        let _nobody = stream;
+        Err(rustix::io::Errno::OPNOTSUPP.into())
+    }
 }
 
 /// Checks that a user runs the process at the other end; returns its process id.

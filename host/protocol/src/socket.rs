@@ -17,7 +17,11 @@ pub const BOUNDARY_FILE: &str = "/Library/Application Support/Portcullis/boundar
 /// events to the machine's service and to no other.
 #[cfg(not(target_os = "macos"))]
 pub const BOUNDARY_FILE: &str = "/etc/portcullis/boundary.toml";
+/// The socket of the machine's service; macOS has no `/run`.
+#[cfg(target_os = "macos")]
+pub const BOUNDARY_SOCKET: &str = "/var/run/portcullis/service.sock";
 /// The socket of the machine's service.
+#[cfg(not(target_os = "macos"))]
 pub const BOUNDARY_SOCKET: &str = "/run/portcullis/service.sock";
 
 /// The folder below those of the XDG rules.

@@ -1,13 +1,26 @@
-//! The processes of an agent: its client and everything that it started, measured in `/proc`.
+//! The processes of an agent: its client and everything that it started, measured in `/proc`; on
+//! systems without that, in the list of `ps`.
 //!
-//! Linux only; elsewhere nothing is measured. A process that left the tree (a daemon, a container)
-//! is not part of it.
+//! A process that left the tree (a daemon, a container) is not part of it.
+
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
 
 use crate::hook_caller::HookCaller;
+#[cfg(not(target_os = "linux"))]
+pub(crate) use elsewhere::find_obstacle;
+#[cfg(not(target_os = "linux"))]
+pub use elsewhere::find_parent;
+#[cfg(not(target_os = "linux"))]
+use elsewhere::{list_tree, proportional_memory};
 use portcullis_core::session::{Measured, Session};
+#[cfg(target_os = "linux")]
 use std::collections::HashMap;
+#[cfg(target_os = "linux")]
 use std::fs;
+#[cfg(target_os = "linux")]
 use std::io::Read;
+#[cfg(target_os = "linux")]
 use std::path::Path;
 
 /// The folder in which the system shows its processes.
@@ -23,6 +36,10 @@ pub(crate) fn measure_processes(caller: &HookCaller, session: &Session, measured
     let Some(client) = find_client(caller) else { return };
     let own = i32::try_from(caller.environment.process()).unwrap_or(0);
     let tree = list_tree(client, own);
+    if tree.is_empty() {
+        // The client itself was not seen, so nothing is known.
+        return;
+    }
     let near = session.limit_for(&portcullis_core::action::Quantity::Memory);
     // A limit warns from 80 % on; below that, a sum that is too high does no harm.
     measured.memory = Some(sum_memory(&tree, near.unwrap_or(u64::MAX) / 5 * 4));
@@ -31,6 +48,7 @@ pub(crate) fn measure_processes(caller: &HookCaller, session: &Session, measured
 
 /// Returns the reason that a client's processes cannot be measured by what `folder` shows, if there
 /// is one: a process has to see itself and the one that started it.
+#[cfg(target_os = "linux")]
 pub(crate) fn find_obstacle(folder: &Path) -> Option<String> {
     let shown = |id: &str| ProcessStat::read_in(folder, id);
     match shown("self").map(|own| own.parent) {
@@ -43,6 +61,7 @@ pub(crate) fn find_obstacle(folder: &Path) -> Option<String> {
 }
 
 /// Returns the process that started another one, as far as the system shows it.
+#[cfg(target_os = "linux")]
 #[must_use]
 pub fn find_parent(process: u32) -> Option<u32> {
     u32::try_from(ProcessStat::read(&process.to_string())?.parent).ok()
@@ -78,9 +97,10 @@ fn find_client(caller: &HookCaller) -> Option<i32> {
 }
 
 /// More bytes than `/proc/ID/stat` has: some fifty numbers and a name of at most 64 bytes.
+#[cfg(target_os = "linux")]
 const STAT_BYTES: usize = 4096;
 
-/// One process, as `/proc/ID/stat` shows it.
+/// One process, as the system shows it.
 struct ProcessStat {
     id: i32,
     parent: i32,
@@ -90,6 +110,7 @@ struct ProcessStat {
     zombie: bool,
 }
 
+#[cfg(target_os = "linux")]
 impl ProcessStat {
     fn read(id: &str) -> Option<Self> {
         Self::read_in(Path::new(PROCESSES), id)
@@ -117,6 +138,7 @@ impl ProcessStat {
 }
 
 /// Returns a process and its living descendants, without `own` and what it started.
+#[cfg(target_os = "linux")]
 fn list_tree(root: i32, own: i32) -> Vec<ProcessStat> {
     let mut children = if lists_children(root) { None } else { Some(group_by_parent()) };
     let (mut found, mut open): (Vec<ProcessStat>, Vec<i32>) = (Vec::new(), vec![root]);
@@ -135,11 +157,13 @@ fn list_tree(root: i32, own: i32) -> Vec<ProcessStat> {
 
 /// Returns true if the kernel lists the children of a process, so that not all processes have to be
 /// read.
+#[cfg(target_os = "linux")]
 fn lists_children(process: i32) -> bool {
     fs::exists(format!("/proc/{process}/task/{process}/children")).unwrap_or(false)
 }
 
 /// Returns the children of a process: each of its threads has its own.
+#[cfg(target_os = "linux")]
 fn list_children(process: i32) -> Vec<i32> {
     let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
     threads
@@ -150,6 +174,7 @@ fn list_children(process: i32) -> Vec<i32> {
         .collect()
 }
 
+#[cfg(target_os = "linux")]
 fn group_by_parent() -> HashMap<i32, Vec<i32>> {
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -177,6 +202,7 @@ fn sum_memory(tree: &[ProcessStat], near: u64) -> u64 {
 }
 
 /// Returns the bytes of memory that a process has for itself, with its share of common pages.
+#[cfg(target_os = "linux")]
 fn proportional_memory(id: i32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{id}/smaps_rollup")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;

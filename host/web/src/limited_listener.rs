@@ -3,12 +3,12 @@
 //! Every user can connect to a port of loopback. One of them must not take all connections, nor the
 //! descriptors that the service needs for reviews. And a cookie counts only for the user whose browser
 //! got it: a browser sends it to every port of the page's host, of which others can take one. Whose a
-//! connection is, the system's table of connections says.
+//! connection is, the system's table of connections says; elsewhere `lsof`, of the connections of the
+//! service's own user, and the others are nobody's.
 
 use axum::extract::connect_info::Connected;
 use axum::serve::IncomingStream;
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::net::{SocketAddr, SocketAddrV4};
 use std::pin::Pin;
@@ -25,8 +25,10 @@ const MOST: usize = 192;
 /// The pause after a failure to accept.
 const PAUSE: Duration = Duration::from_millis(100);
 /// The system's table of connections.
+#[cfg(target_os = "linux")]
 const TABLE: &str = "/proc/net/tcp";
 /// The state of a connection in that table that both ends have made.
+#[cfg(any(target_os = "linux", test))]
 const ESTABLISHED: &str = "01";
 
 /// The user who made a connection; `None` where the system does not say.
@@ -142,9 +144,40 @@ fn take_share(counts: &mut Counts, owner: ConnectionOwner) -> bool {
 /// Returns the user who made a connection; `None` where the system does not say.
 fn find_user(peer: SocketAddr, own: SocketAddr) -> Option<u32> {
     let (SocketAddr::V4(peer), SocketAddr::V4(own)) = (peer, own) else { return None };
-    user_in(&fs::read_to_string(TABLE).ok()?, peer, own)
+    look_up_user(peer, own)
 }
 
+#[cfg(target_os = "linux")]
+fn look_up_user(peer: SocketAddrV4, own: SocketAddrV4) -> Option<u32> {
+    user_in(&std::fs::read_to_string(TABLE).ok()?, peer, own)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn look_up_user(peer: SocketAddrV4, own: SocketAddrV4) -> Option<u32> {
+    let mut command = std::process::Command::new("/usr/sbin/lsof");
+    command.args(["-nP", "-a", "-sTCP:ESTABLISHED", "-Fun"]).arg(format!("-iTCP@{own}"));
+    let output = command.env_clear().stdin(std::process::Stdio::null()).output().ok()?;
+    user_in_list(&String::from_utf8_lossy(&output.stdout), peer, own)
+}
+
+/// Returns the user of a connection in the lines of `lsof -Fun`: the user of each process before the
+/// names of its connections, from their own end.
+#[cfg(any(not(target_os = "linux"), test))]
+fn user_in_list(lines: &str, peer: SocketAddrV4, own: SocketAddrV4) -> Option<u32> {
+    let name = format!("{peer}->{own}");
+    let mut user = None;
+    for line in lines.lines() {
+        match line.split_at_checked(1) {
+            Some(("p", _)) => user = None,
+            Some(("u", id)) => user = id.parse().ok(),
+            Some(("n", found)) if found == name => return user,
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(any(target_os = "linux", test))]
 fn user_in(table: &str, peer: SocketAddrV4, own: SocketAddrV4) -> Option<u32> {
     let (peer, own) = (name_in_table(peer), name_in_table(own));
     table.lines().find_map(|line| {
@@ -158,6 +191,7 @@ fn user_in(table: &str, peer: SocketAddrV4, own: SocketAddrV4) -> Option<u32> {
 }
 
 /// Returns an address as the table has it: the bytes as this machine stores a number.
+#[cfg(any(target_os = "linux", test))]
 fn name_in_table(address: SocketAddrV4) -> String {
     format!("{:08X}:{:04X}", u32::from_ne_bytes(address.ip().octets()), address.port())
 }
@@ -210,5 +244,16 @@ mod tests {
             assert_eq!(user_in(&table, at(port), at(4747)), user, "{port}");
         }
         assert_eq!(user_in("nonsense\n1: a b\n", at(1), at(2)), None);
+    }
+
+    #[test]
+    fn the_list_says_whose_a_connection_is() {
+        let list = "p70\nu501\nf12\nn127.0.0.1:4747->127.0.0.1:50000\n\
+                    p71\nu502\nf9\nn127.0.0.1:50001->127.0.0.1:4747\nf10\nn127.0.0.1:50000->127.0.0.1:4747\n\
+                    p72\nf3\nn127.0.0.1:50002->127.0.0.1:4747\n";
+        let at = |port| SocketAddrV4::new([127, 0, 0, 1].into(), port);
+        for (port, user) in [(50_000, Some(502)), (50_001, Some(502)), (50_002, None), (1, None)] {
+            assert_eq!(user_in_list(list, at(port), at(4747)), user, "{port}");
+        }
     }
 }

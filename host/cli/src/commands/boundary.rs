@@ -12,7 +12,7 @@ use portcullis_config::boundary::{
     BOUNDARY_FILE, Boundary, STATE, ServiceFault, config_of, find_first_group, find_machine_user,
     state_of,
 };
-use portcullis_config::paths::PathOverrides;
+use portcullis_config::paths::{PathOverrides, own_program};
 use portcullis_core::record_commands::{RECORD_COMMANDS, RecordCommands};
 use portcullis_core::text::one_line;
 use rustix::process::{geteuid, getuid};
@@ -114,7 +114,7 @@ fn become_keeper(boundary: &Boundary, files_of: Option<u32>) -> Error {
         let Some(group) = find_first_group(boundary.user)? else {
             return Err(Error::invalid("the list of users does not have it"));
         };
-        let program = std::env::current_exe().context("cannot determine where this program is")?;
+        let program = own_program().context("cannot determine where this program is")?;
         let mut command = Command::new(&program);
         // Setting the user removes all further groups.
         command.args(std::env::args_os().skip(1)).uid(boundary.user).gid(group);

@@ -49,10 +49,11 @@ pub fn run_compile(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 /// Sets the limits. It also forbids core dumps of untrusted data and writing files, and ends the
 /// process when its parent dies.
 fn limit(cpu_seconds: u64, memory_bytes: u64) -> io::Result<()> {
-    #[cfg(target_os = "linux")]
-    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+    bind_to_parent(memory_bytes)?;
     let limits = [
         (Resource::Cpu, cpu_seconds),
+        // macOS takes no limit that is below what a process has mapped, which is always more there.
+        #[cfg(not(target_os = "macos"))]
         (Resource::As, memory_bytes),
         (Resource::Core, 0),
         (Resource::Fsize, 0),
@@ -69,6 +70,49 @@ fn limit(cpu_seconds: u64, memory_bytes: u64) -> io::Result<()> {
         setrlimit(resource, Rlimit { current: Some(current), maximum: Some(maximum) })?;
     }
     Ok(())
+}
+
+#[cfg(target_os = "linux")]
+fn bind_to_parent(_: u64) -> io::Result<()> {
+    Ok(rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?)
+}
+
+/// Starts a thread that ends this process when its parent dies, which these systems do not do, and on
+/// macOS when it has used too much memory.
+#[cfg(not(target_os = "linux"))]
+fn bind_to_parent(memory_bytes: u64) -> io::Result<()> {
+    const PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
+    let parent = rustix::process::getppid();
+    let watch = move || {
+        loop {
+            if rustix::process::getppid() != parent {
+                CommandExit::Failure.end_process();
+            }
+            if peak_memory() > memory_bytes {
+                // The parent knows the limit by these words.
+                complain("out of memory");
+                CommandExit::Failure.end_process();
+            }
+            std::thread::sleep(PAUSE);
+        }
+    };
+    std::thread::Builder::new().spawn(watch).map(drop)
+}
+
+/// Returns the most bytes of memory that this process has had; too many if that is unknown.
+#[cfg(target_os = "macos")]
+fn peak_memory() -> u64 {
+    use nix::sys::resource::{UsageWho, getrusage};
+    getrusage(UsageWho::RUSAGE_SELF)
+        .ok()
+        .and_then(|usage| u64::try_from(usage.max_rss()).ok())
+        .unwrap_or(u64::MAX)
+}
+
+/// Returns nothing: the system itself holds the limit.
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+const fn peak_memory() -> u64 {
+    0
 }
 
 fn complain(words: &str) {

@@ -6,7 +6,7 @@ mod file;
 #[path = "keyring.rs"]
 mod keyring;
 #[cfg(not(target_os = "linux"))]
-#[path = "no_keyring.rs"]
+#[path = "keyring_elsewhere.rs"]
 mod keyring;
 mod variable;
 

@@ -3,9 +3,9 @@
 use portcullis_core::finding::AuditRecord;
 use portcullis_core::text::one_line;
 use portcullis_store::{Home, to_hex};
-use std::fs;
 
-/// The file with this machine's name on Linux, and the one elsewhere.
+/// The files with this machine's name on Linux.
+#[cfg(target_os = "linux")]
 const NAMES: [&str; 2] = ["/proc/sys/kernel/hostname", "/etc/hostname"];
 const NAME_BYTES: usize = 255;
 /// The bytes of a home's id, as hexadecimal digits.
@@ -39,6 +39,15 @@ impl RecordOrigin {
 /// Returns this machine's name; empty if it is unknown.
 #[must_use]
 pub fn read_machine_name() -> String {
-    let name = NAMES.iter().find_map(|path| fs::read_to_string(path).ok());
-    one_line(name.unwrap_or_default().trim(), NAME_BYTES)
+    one_line(ask_system().unwrap_or_default().trim(), NAME_BYTES)
+}
+
+#[cfg(target_os = "linux")]
+fn ask_system() -> Option<String> {
+    NAMES.iter().find_map(|path| std::fs::read_to_string(path).ok())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn ask_system() -> Option<String> {
+    Some(rustix::system::uname().nodename().to_string_lossy().into_owned())
 }

@@ -3,6 +3,7 @@
 use super::finding::{Check, HealthFinding};
 use portcullis_config::amount::{format_size, format_span};
 use portcullis_config::clock::format_utc;
+use portcullis_config::paths::own_program;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -47,8 +48,7 @@ pub(super) fn clock(now: u64, newest: Option<u64>, program: Option<u64>) -> Heal
 
 /// Returns the modification time of this program's file.
 pub(super) fn program_made() -> Option<u64> {
-    let modified =
-        std::env::current_exe().and_then(fs::metadata).and_then(|found| found.modified()).ok()?;
+    let modified = own_program().and_then(fs::metadata).and_then(|found| found.modified()).ok()?;
     u64::try_from(modified.duration_since(UNIX_EPOCH).ok()?.as_millis()).ok()
 }
 

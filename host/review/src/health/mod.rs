@@ -39,7 +39,7 @@ use handlers::Handler;
 use portcullis_agents::settings::{Folders, SettingsScope};
 use portcullis_agents::{Agent, Invocation, backup};
 use portcullis_config::Config;
-use portcullis_config::paths::Paths;
+use portcullis_config::paths::{Paths, own_program};
 use portcullis_core::policy::Mode;
 use portcullis_store::{Durability, Home, Store};
 use settings::ClientFile;
@@ -415,7 +415,7 @@ impl Registration {
 
 /// Returns the command that `install` would register.
 fn invocation(agent: &dyn Agent, places: &Paths) -> Invocation {
-    let program = env::current_exe().unwrap_or_else(|_| PathBuf::from(portcullis_agents::PROGRAM));
+    let program = own_program().unwrap_or_else(|_| PathBuf::from(portcullis_agents::PROGRAM));
     let pinned = Some((places.config.clone(), places.state.clone()));
     Invocation { agent: agent.name(), program, pinned }
 }

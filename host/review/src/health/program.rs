@@ -5,6 +5,7 @@ use super::access::{others_write, quoted, replaceable};
 use super::finding::{Check, HealthFinding};
 use portcullis_agents::install_command;
 use portcullis_agents::run;
+use portcullis_config::paths::own_program;
 use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -75,7 +76,7 @@ pub(super) fn look(path: &Path, ask: bool) -> ProgramState {
 }
 
 fn is_this(found: &Metadata) -> bool {
-    let this = std::env::current_exe().and_then(fs::metadata);
+    let this = own_program().and_then(fs::metadata);
     this.is_ok_and(|this| (this.dev(), this.ino()) == (found.dev(), found.ino()))
 }
 

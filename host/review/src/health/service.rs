@@ -2,7 +2,7 @@
 
 use super::finding::{Check, HealthFinding};
 use portcullis_config::amount::format_span;
-use portcullis_config::boundary::{BOUNDARY_FILE, Boundary, ServiceFault};
+use portcullis_config::boundary::{BOUNDARY_FILE, Boundary, START_COMMAND, ServiceFault};
 use portcullis_core::text::{count_noun, one_line};
 use portcullis_protocol::{ServiceStatus, ask_status, ask_status_across};
 use std::path::Path;
@@ -54,7 +54,7 @@ pub(super) fn ask_boundary() -> Option<HealthFinding> {
                 ServiceFault::Embedded => "hooks review by themselves",
             };
             let what = format!("the service of the boundary does not answer ({error}), so {then}");
-            let fix = "an administrator can start it: `systemctl start portcullis`";
+            let fix = format!("an administrator can start it: `{START_COMMAND}`");
             HealthFinding::problem(Check::Service, what, fix)
         }
     })

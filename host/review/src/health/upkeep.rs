@@ -76,18 +76,25 @@ fn holder(lock: &Path) -> Option<HealthFinding> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // From the last `)` on: the program's name before it may contain spaces and parentheses.
     let state = stat.rsplit_once(')')?.1.split_whitespace().next()?.to_owned();
-    matches!(state.as_str(), "T" | "t").then(|| {
-        let what =
-            format!("process {process} holds the lock of `portcullis maintain` and is stopped");
-        HealthFinding::warning(
-            Check::Maintenance,
-            what,
-            format!("kill -CONT {process}, or kill -KILL {process}"),
-        )
-    })
+    matches!(state.as_str(), "T" | "t").then(|| stopped_holder(process))
 }
 
+/// Finds a stopped process that has the lock's file open. These systems list no locks.
 #[cfg(not(target_os = "linux"))]
-fn holder(_: &Path) -> Option<HealthFinding> {
-    None
+fn holder(lock: &Path) -> Option<HealthFinding> {
+    let mut command = std::process::Command::new("/usr/sbin/lsof");
+    let output = command.arg("-t").arg(lock).env_clear().output().ok()?;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let stopped =
+        |id: &u32| crate::process_list::find_process(*id).is_ok_and(|process| process.state == 'T');
+    let process = said.lines().filter_map(|line| line.trim().parse().ok()).find(stopped)?;
+    Some(stopped_holder(process))
+}
+
+fn stopped_holder(process: u32) -> HealthFinding {
+    HealthFinding::warning(
+        Check::Maintenance,
+        format!("process {process} holds the lock of `portcullis maintain` and is stopped"),
+        format!("kill -CONT {process}, or kill -KILL {process}"),
+    )
 }

@@ -14,6 +14,7 @@ use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
 use portcullis_checkpoint::{Allowed, FileAccess, FilePort, answer_request};
 use portcullis_config::boundary::{Boundary, find_first_group};
+use portcullis_config::paths::own_program;
 use portcullis_protocol::{Reply, Request, read_message, write_message};
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::{geteuid, setsid};
@@ -53,7 +54,7 @@ pub fn hand_files_to(
     let group = find_first_group(user)?.unwrap_or(user);
     let (asked, asks) = io::pipe().context("cannot create a pipe")?;
     let (answered, answers) = io::pipe().context("cannot create a pipe")?;
-    let mut helper = Command::new(std::env::current_exe().context("this program is not found")?);
+    let mut helper = Command::new(own_program().context("this program is not found")?);
     helper.args([COMMAND, START, &user.to_string(), &group.to_string()]);
     // Root's variables are nothing for the user.
     helper.env_clear().current_dir("/");
@@ -133,7 +134,7 @@ fn become_user(user: &OsString, group: &OsString) -> CommandExit {
     let (Some(user), Some(group)) = (number(user), number(group)) else {
         return CommandExit::Rejected;
     };
-    let started = setsid().map_err(io::Error::from).and_then(|_| std::env::current_exe());
+    let started = setsid().map_err(io::Error::from).and_then(|_| own_program());
     // Setting the user removes all further groups.
     started.map_or(CommandExit::Failure, |program| {
         let _error = Command::new(program).arg(COMMAND).uid(user).gid(group).exec();
