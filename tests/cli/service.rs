@@ -17,6 +17,8 @@ mod broken;
 mod common;
 #[path = "service/killed.rs"]
 mod killed;
+#[path = "service/replaced.rs"]
+mod replaced;
 #[path = "service/running.rs"]
 mod running;
 #[path = "service/same.rs"]
@@ -44,6 +46,11 @@ fn main() -> ExitCode {
         trial("service: traces of reviews reach a collector", traces::sent),
         trial("service: a collector that refuses is reported once", traces::refused),
         trial("service: an unusable collector is an error", traces::unusable),
+        trial("replaced: hooks answer while the programs are replaced", replaced::without_service),
+        trial(
+            "replaced: the service answers, and guards what is installed",
+            replaced::with_service,
+        ),
         trial("service: it is killed and nothing is lost", killed::under_load),
     ];
     trials.extend(broken::trials());

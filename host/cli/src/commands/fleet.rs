@@ -19,9 +19,9 @@ use portcullis_fleet::{
     FleetFiles, HeldOrders, HubClient, HubError, JoinToken, Membership, Progress, RefusedOrders,
     WORK,
 };
+use portcullis_review::exports::read_machine_name;
 use portcullis_store::{Anchor, AnchorStatus, Durability, Home, NewWork, Store};
 use serde_json::{Value, json};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Subcommand)]
@@ -78,8 +78,6 @@ pub struct Print {
 
 /// The most bytes of a machine's name.
 const MOST_NAME: usize = 128;
-/// The file in which the kernel keeps the host's name.
-const HOST_NAME: &str = "/proc/sys/kernel/hostname";
 
 pub fn run_fleet(command: &Command) -> Result<CommandExit> {
     let open = || Ok::<_, Error>(Home::open_root(&Paths::from_environment()?.state)?);
@@ -406,6 +404,7 @@ fn explain_hub(error: &HubError) -> Error {
 }
 
 fn read_host_name() -> String {
-    let name = fs::read_to_string(HOST_NAME).or_else(|_| fs::read_to_string("/etc/hostname"));
-    name.map_or_else(|_| "unnamed".to_owned(), |name| name.trim().to_owned())
+    Some(read_machine_name())
+        .filter(|name| !name.is_empty())
+        .unwrap_or_else(|| "unnamed".to_owned())
 }

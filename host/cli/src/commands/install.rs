@@ -21,7 +21,7 @@ use portcullis_agents::listing::DisabledReason;
 use portcullis_agents::settings::{Folders, SettingsScope};
 use portcullis_agents::{Agent, Invocation};
 use portcullis_config::clock::now_ms;
-use portcullis_config::paths::{Paths, small_hook};
+use portcullis_config::paths::{Paths, own_program, small_hook};
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_review::stored_records::to_store;
 use portcullis_store::{Durability, Home, Store};
@@ -306,7 +306,7 @@ fn program_path(named: Option<&Path>) -> Result<PathBuf> {
             )));
         }
         Some(program) => program.to_owned(),
-        None => std::env::current_exe().context("cannot determine where this program is")?,
+        None => own_program().context("cannot determine where this program is")?,
     };
     let startable = program
         .metadata()

@@ -17,7 +17,7 @@ use portcullis_checkpoint::Retention;
 use portcullis_config::Config;
 use portcullis_config::boundary::{find_record_commands, user_of_state};
 use portcullis_config::clock::now_ms;
-use portcullis_config::paths::{PathOverrides, Paths};
+use portcullis_config::paths::{PathOverrides, Paths, own_program};
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::count_noun;
 use portcullis_review::checkpoints;
@@ -432,7 +432,7 @@ pub fn start_detached() -> Option<Child> {
 }
 
 fn detached_command(pins: &PathOverrides) -> Option<Command> {
-    let program = std::env::current_exe().ok()?;
+    let program = own_program().ok()?;
     // Our own descriptors close by themselves; the client may have passed on others.
     close_fds::set_fds_cloexec_threadsafe(3, &[]);
     let mut command = Command::new(program);

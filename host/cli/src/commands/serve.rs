@@ -19,7 +19,7 @@ use portcullis_config::boundary::{
     BOUNDARY_FILE, Boundary, STATE, list_kept_users, places_of, state_of,
 };
 use portcullis_config::handed::HandedFiles;
-use portcullis_config::paths::Paths;
+use portcullis_config::paths::{Paths, own_program};
 use portcullis_core::text::one_line;
 use portcullis_fleet::FleetFiles;
 use portcullis_protocol::{ServiceStatus, ask_status};
@@ -109,7 +109,13 @@ pub fn run_serve(arguments: &Arguments) -> Result<CommandExit> {
         return show_status(&places, arguments.json);
     }
     if let Some(kind) = arguments.unit {
-        let program = std::env::current_exe().context("cannot determine where this program is")?;
+        if cfg!(not(target_os = "linux")) {
+            return Err(Error::refused("a unit is for systemd, which this system does not have")
+                .with_hint(
+                    "start `portcullis serve` when you log in; on macOS, launchd does that",
+                ));
+        }
+        let program = own_program().context("cannot determine where this program is")?;
         paint::print_text(&if arguments.socket {
             service_unit::write_socket_unit(kind, &places)?
         } else {

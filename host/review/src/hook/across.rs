@@ -10,7 +10,7 @@ use crate::user_view::{answer_files, answer_question, collect_files};
 use anyhow::{Result, bail};
 use portcullis_agents::HookOutput;
 use portcullis_agents::invocation::DEADLINE;
-use portcullis_config::boundary::{Boundary, ServiceFault, find_record_commands};
+use portcullis_config::boundary::{Boundary, START_COMMAND, ServiceFault, find_record_commands};
 use portcullis_core::event;
 use portcullis_core::fault::{Fault, FaultKind};
 use portcullis_core::pipeline;
@@ -66,7 +66,7 @@ pub fn answer_across(
 pub fn refuse_across(caller: &HookCaller, input: &[u8], error: &str) -> HookAnswer {
     let what = format!(
         "the service of this machine does not answer ({error}), and nothing else may review here: \
-         an administrator can start it with `systemctl start portcullis`"
+         an administrator can start it with `{START_COMMAND}`"
     );
     let fault = Fault::from_host(FaultKind::Store, what);
     let agent = caller.agent;

@@ -3,6 +3,7 @@
 use super::HookCaller;
 use crate::stored_records::write_record;
 use portcullis_agents::Invocation;
+use portcullis_config::paths::own_program;
 use portcullis_core::event::Event;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::text::one_line;
@@ -20,7 +21,7 @@ pub(super) fn restore_hooks(
     durability: Durability,
 ) -> Option<String> {
     let agent = caller.agent;
-    let program = std::env::current_exe().ok()?;
+    let program = own_program().ok()?;
     let wanted = Invocation { agent: agent.name(), program, pinned: caller.pins.folders() };
     let restored = agent.restore_hooks(home, file, &wanted);
     let shown = one_line(&file.display().to_string(), 240);

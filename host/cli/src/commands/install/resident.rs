@@ -12,7 +12,7 @@ use crate::service_unit::{UnitKind, write_service_unit, write_socket_unit};
 use portcullis_agents::backup::{self, BackupReceipt};
 use portcullis_agents::file::{SettingsFile, read_settings};
 use portcullis_config::clock::now_ms;
-use portcullis_config::paths::{Paths, unit_files};
+use portcullis_config::paths::{Paths, own_program, unit_files};
 use portcullis_core::text::one_line;
 use portcullis_store::Home;
 use rustix::process::geteuid;
@@ -57,7 +57,7 @@ impl ResidentUnits {
             );
             return Ok(None);
         }
-        let program = std::env::current_exe().context("cannot determine where this program is")?;
+        let program = own_program().context("cannot determine where this program is")?;
         let texts = [
             write_service_unit(UnitKind::User, &program, paths)?,
             write_socket_unit(UnitKind::User, paths)?,

@@ -6,7 +6,7 @@
 use crate::error::{Context, Error, Result};
 use portcullis_agents::hook_settings::HookSettings;
 use portcullis_agents::{Agent, Invocation, file};
-use portcullis_config::paths::{PathOverrides, Paths};
+use portcullis_config::paths::{PathOverrides, Paths, own_program};
 use serde_json::Value;
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub fn hook_invocation(agent: &dyn Agent, places: &Paths) -> Result<Invocation> 
         return Err(Error::invalid("`run` cannot give --managed-config to the hooks")
             .with_hint("leave it out"));
     }
-    let program = std::env::current_exe().context("cannot determine where this program is")?;
+    let program = own_program().context("cannot determine where this program is")?;
     let pinned = Invocation {
         agent: agent.name(),
         program,
