@@ -3,9 +3,10 @@
 import os
 import subprocess
 import sys
-import venv
 from dataclasses import dataclass
 from pathlib import Path
+
+from parts.tools import install_packages
 
 PROGRAMS = ["portcullis", "portcullis-hook", "portcullis-plugin", "portcullis-hub"]
 """All programs of a version. They work with each other only if they are of one build."""
@@ -42,7 +43,7 @@ def find_targets(triples: list[str] | None) -> list[Target]:
 
 def compile_programs(root: Path, target: Target) -> dict[str, Path]:
     """Returns the paths of the programs by name."""
-    tools = install_tools(root)
+    tools = install_cross_compiler(root)
     subprocess.run(["rustup", "target", "add", target.triple, "wasm32-unknown-unknown"], cwd=root, check=True)
     folder = Path(os.environ.get("CARGO_TARGET_DIR", root / "target"))
     cargo_home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
@@ -59,14 +60,7 @@ def compile_programs(root: Path, target: Target) -> dict[str, Path]:
     return {name: folder / target.triple / "dist" / name for name in PROGRAMS}
 
 
-def install_tools(root: Path) -> Path:
+def install_cross_compiler(root: Path) -> Path:
     """Installs the cross compiler once; returns its folder."""
-    folder = root / "target/release-tools"
-    wanted = (root / "release/tools.txt").read_text()
-    stamp = folder / "tools.txt"
-    if not stamp.exists() or stamp.read_text() != wanted:
-        venv.create(folder, with_pip=True, clear=True)
-        pip = [folder / "bin/pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, "-r", root / "release/tools.txt"], check=True)
-        stamp.write_text(wanted)
-    return folder
+    target = Path(os.environ.get("CARGO_TARGET_DIR", root / "target")).resolve()
+    return install_packages(root / "release/tools.txt", target / "release-tools")

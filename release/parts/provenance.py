@@ -37,6 +37,12 @@ def write_provenance(root: Path, version: Version, output: Path) -> None:
     path.write_text(json.dumps(statement, indent=1, sort_keys=True) + "\n")
 
 
+def write_pointer(version: Version, output: Path) -> None:
+    """Names the newest signed statement, for `portcullis upgrade --check`, which believes the statement alone."""
+    text = json.dumps({"statement": f"portcullis-{version.text}.sigstore.json"})
+    (output / "latest.json").write_text(text + "\n")
+
+
 def list_digests(output: Path) -> list[tuple[str, str]]:
     files = sorted(path for path in output.iterdir() if not path.name.endswith(".provenance.json"))
     return [(path.name, hashlib.sha256(path.read_bytes()).hexdigest()) for path in files]

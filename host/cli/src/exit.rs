@@ -22,6 +22,8 @@ pub enum CommandExit {
     Objection = 4,
     /// Protection is incomplete.
     Unprotected = 5,
+    /// There is a newer version of this program.
+    NewerVersion = 6,
     /// The agent that ran under watch failed.
     AgentFailed = 10,
     /// The agent that ran under watch reached a limit.
@@ -41,7 +43,7 @@ const INDENT: usize = 7;
 
 impl CommandExit {
     /// All codes in order, with their meanings.
-    pub const ALL: [(Self, &'static str); 11] = [
+    pub const ALL: [(Self, &'static str); 12] = [
         (Self::Success, "done"),
         (
             Self::Failure,
@@ -52,6 +54,7 @@ impl CommandExit {
         (Self::JournalChanged, "`audit verify` found that the journal was changed"),
         (Self::Objection, "`review` returned modify, ask or block"),
         (Self::Unprotected, "`doctor` found a problem"),
+        (Self::NewerVersion, "`upgrade --check` found a newer version"),
         (Self::AgentFailed, "`run`: the agent failed, or its last result is an error"),
         (Self::LimitReached, "`run`: the agent used up a limit and was stopped"),
         (Self::EmergencyStop, "`run`: emergency stop"),
@@ -66,6 +69,12 @@ impl CommandExit {
     #[must_use]
     pub const fn code(self) -> u8 {
         self as u8
+    }
+
+    /// Ends this process at once, from any of its threads.
+    #[cfg(not(target_os = "linux"))]
+    pub fn end_process(self) -> ! {
+        std::process::exit(i32::from(self.code()))
     }
 
     /// Returns the code of a check: a failure if something is not in order.

@@ -20,6 +20,12 @@ pub use portcullis_protocol::{BOUNDARY_FILE, BOUNDARY_SOCKET, ROOT};
 
 /// The folder of everything that the service keeps.
 pub const STATE: &str = "/var/lib/portcullis";
+/// The command with which an administrator starts the service.
+#[cfg(target_os = "linux")]
+pub const START_COMMAND: &str = "systemctl start portcullis";
+/// The command with which an administrator starts the service.
+#[cfg(not(target_os = "linux"))]
+pub const START_COMMAND: &str = "portcullis serve --boundary";
 /// The folder with a folder of configuration for each user, beside the organisation's file.
 const USERS: &str = "users";
 /// The machine's users.

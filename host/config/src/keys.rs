@@ -14,6 +14,7 @@ mod rules;
 mod run;
 mod session;
 mod undo;
+mod upgrade;
 
 pub use super::kinds::{ProjectScope, ValueKind, toml_text};
 pub use decision::PROFILE_NAMES;
@@ -37,7 +38,7 @@ pub struct ConfigKey {
 }
 
 /// The table, in parts, in the order of the documentation.
-const TABLE: [&[ConfigKey]; 9] = [
+const TABLE: [&[ConfigKey]; 10] = [
     decision::KEYS,
     rules::KEYS,
     session::KEYS,
@@ -46,6 +47,7 @@ const TABLE: [&[ConfigKey]; 9] = [
     notifications::KEYS,
     exports::KEYS,
     run::KEYS,
+    upgrade::KEYS,
     plugins::KEYS,
 ];
 

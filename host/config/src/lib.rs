@@ -106,6 +106,8 @@ pub struct Config {
     pub exports: BTreeMap<String, BTreeMap<String, Value>>,
     /// The limits that `run` sets for an agent.
     pub running: running::RunDefaults,
+    /// Where new versions of this program are announced.
+    pub upgrade: UpgradeSource,
     /// The target for the time of a review, in milliseconds.
     pub max_review_time_ms: u64,
     /// The rules from files.
@@ -227,6 +229,15 @@ pub struct Incidents {
     pub kept_days: u32,
     /// True if aborting a session also quarantines the files that the agent created.
     pub auto_cleanup: bool,
+}
+
+/// Where new versions of this program are announced, and who signs them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UpgradeSource {
+    /// The folder or address; `None` if nobody named one.
+    pub source: Option<String>,
+    /// The files with the public keys.
+    pub keys: Vec<PathBuf>,
 }
 
 /// The settings of the journal.
@@ -359,6 +370,14 @@ impl Config {
             channels: holds.named_tables(CHANNEL),
             exports: holds.named_tables(EXPORT),
             running: holds.running(),
+            upgrade: UpgradeSource {
+                source: Some(holds.text("upgrade.source")).filter(|source| !source.is_empty()),
+                keys: holds
+                    .texts("upgrade.keys")
+                    .iter()
+                    .map(|path| at_home(path, &places.person))
+                    .collect(),
+            },
             max_review_time_ms: holds.number("performance.max_review_time_ms"),
             rules: rules::CustomRules::default(),
             hidden_tools: HiddenTools::new(holds.texts("mcp.hide")),

@@ -8,9 +8,10 @@ use crate::handed::HandedFiles;
 use anyhow::{Result, bail};
 use portcullis_agents::HookEnvironment;
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -30,6 +31,36 @@ pub const SECOND_PROGRAM: &str = "portcullis-plugin";
 const ROOT_MARK: &str = ".git";
 /// The most parent folders that are searched for a project.
 const MOST_LEVELS: usize = 64;
+
+/// The mark that Linux puts behind the path of a running program whose file is gone.
+const GONE: &[u8] = b" (deleted)";
+
+/// Returns the path of the running program. When its file was replaced since the start, as an
+/// upgrade does, that is the path of the file that came after it: it is what has to be guarded, what
+/// hooks name, and what is started next.
+///
+/// # Errors
+/// Fails if the place of the running program is unknown.
+pub fn own_program() -> io::Result<PathBuf> {
+    let path = env::current_exe()?;
+    Ok(match without_mark(&path) {
+        // Anybody who can write beside the program can make a file with the mark.
+        Some(unmarked) if unmarked.exists() || !is_running(&path) => unmarked,
+        _ => path,
+    })
+}
+
+/// Returns true if a path leads to the file that this process was started from.
+fn is_running(path: &Path) -> bool {
+    let (found, own) = (identity(path), identity(Path::new("/proc/self/exe")));
+    found.is_some() && found == own
+}
+
+/// Returns a path without the mark of a file that is gone; `None` if it has none.
+fn without_mark(path: &Path) -> Option<PathBuf> {
+    let bytes = path.as_os_str().as_bytes().strip_suffix(GONE)?;
+    Some(PathBuf::from(OsStr::from_bytes(bytes)))
+}
 
 /// Returns where the second program is: beside the running one. The search path is not trusted,
 /// since an agent could put a program of that name into a folder of it.
@@ -60,9 +91,20 @@ pub fn small_hook() -> io::Result<PathBuf> {
 /// service and that of its socket.
 #[must_use]
 pub fn unit_files(paths: &Paths) -> [PathBuf; 2] {
-    let configuration = paths.environment.folder("XDG_CONFIG_HOME");
-    let folder = configuration.unwrap_or_else(|| Path::new(&paths.person).join(".config"));
+    let folder = configuration_above(paths);
     ["portcullis.service", "portcullis.socket"].map(|name| folder.join("systemd/user").join(name))
+}
+
+/// Returns the usual folder of a person's configuration, wherever these paths have it.
+#[must_use]
+pub fn config_folder(paths: &Paths) -> PathBuf {
+    configuration_above(paths).join("portcullis")
+}
+
+/// Returns the folder in which a person's programs keep their configuration.
+fn configuration_above(paths: &Paths) -> PathBuf {
+    let configuration = paths.environment.folder("XDG_CONFIG_HOME");
+    configuration.unwrap_or_else(|| Path::new(&paths.person).join(".config"))
 }
 
 /// The folders that the command line pins, for every command.
@@ -342,6 +384,19 @@ mod tests {
                 "{arguments:?}"
             );
         }
+    }
+
+    #[test]
+    fn the_mark_of_a_replaced_program_is_no_part_of_its_path() {
+        for (path, without) in [
+            ("/usr/bin/portcullis (deleted)", Some("/usr/bin/portcullis")),
+            ("/usr/bin/portcullis (deleted) (deleted)", Some("/usr/bin/portcullis (deleted)")),
+            ("/usr/bin/portcullis", None),
+            ("/usr/bin (deleted)/portcullis", None),
+        ] {
+            assert_eq!(without_mark(Path::new(path)), without.map(PathBuf::from), "{path}");
+        }
+        assert!(own_program().unwrap().is_file());
     }
 
     #[test]

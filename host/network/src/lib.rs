@@ -1,5 +1,10 @@
 //! The settings that all our HTTP clients share, and names of this machine, resolved without a name
-//! service: a connection to one may go without TLS, and a false answer would be trusted.
+//! service: a connection to one may go without TLS, and a false answer would be trusted. Small
+//! documents at an address that a person names are fetched here too.
+
+mod document;
+
+pub use document::{DocumentError, DocumentFolder};
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use ureq::Agent;
