@@ -88,6 +88,31 @@ pub fn read_receipt(home: &Home, file: &Path) -> Result<Option<BackupReceipt>> {
     }
 }
 
+/// Returns the receipts of all files. One that this home did not write is left out: nothing is
+/// restored from it.
+///
+/// # Errors
+/// Fails if the folder cannot be read.
+pub fn list_receipts(home: &Home) -> Result<Vec<BackupReceipt>> {
+    let folder = home.path().join(FOLDER);
+    let entries = match fs::read_dir(&folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other.with_context(|| format!("cannot read `{}`", folder.display()))?,
+    };
+    let mut receipts = Vec::new();
+    for entry in entries {
+        let entry = entry.with_context(|| format!("cannot read `{}`", folder.display()))?.path();
+        if entry.extension().is_none_or(|end| end != "json") {
+            continue;
+        }
+        let document = SealedDocument::new(entry.clone(), home.derive_key(PURPOSE), MOST_RECEIPT);
+        let read = document.read_content::<BackupReceipt>().ok().flatten();
+        receipts.extend(read.filter(|receipt| path(home, &receipt.file, "json") == entry));
+    }
+    receipts.sort_by(|a, b| a.file.cmp(&b.file));
+    Ok(receipts)
+}
+
 /// Returns a settings file's content before the installation; `None` if there was no file.
 ///
 /// # Errors

@@ -31,6 +31,11 @@ impl SettingsScope {
     }
 }
 
+/// Returns the machine's folder of a client that has another one on macOS.
+pub(crate) const fn managed_folder(elsewhere: &'static str, macos: &'static str) -> &'static str {
+    if cfg!(target_os = "macos") { macos } else { elsewhere }
+}
+
 /// The places of a client's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SettingsLayout {

@@ -1,6 +1,6 @@
 //! The places of the client's settings.
 
-use crate::settings::{SettingsLayout, SettingsScope};
+use crate::settings::{SettingsLayout, SettingsScope, managed_folder};
 
 /// The places of the client's settings.
 pub(super) const LAYOUT: SettingsLayout = SettingsLayout {
@@ -8,7 +8,7 @@ pub(super) const LAYOUT: SettingsLayout = SettingsLayout {
     person_variable: Some("CLAUDE_CONFIG_DIR"),
     below_variable: "",
     project_variable: Some("CLAUDE_PROJECT_DIR"),
-    managed: MANAGED_FOLDER,
+    managed: managed_folder("/etc/claude-code", "/Library/Application Support/ClaudeCode"),
     user_file: "settings.json",
     project_file: ".claude/settings.json",
     further_files: &[],
@@ -30,11 +30,6 @@ pub(super) const LAYOUT: SettingsLayout = SettingsLayout {
         ".local/share/claude",
     ],
 };
-
-#[cfg(target_os = "macos")]
-const MANAGED_FOLDER: &str = "/Library/Application Support/ClaudeCode";
-#[cfg(not(target_os = "macos"))]
-const MANAGED_FOLDER: &str = "/etc/claude-code";
 
 /// Returns the scope's name in the client's own listings.
 pub(super) const fn source(scope: SettingsScope) -> &'static str {

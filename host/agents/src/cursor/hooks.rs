@@ -3,7 +3,7 @@
 use crate::grouped_hooks::{FileForm, GroupedHooks};
 use crate::invocation::{ANSWER_TIMEOUT, EventSubscription, Invocation, TIMEOUT};
 use crate::json::JsonSyntax;
-use crate::settings::SettingsLayout;
+use crate::settings::{SettingsLayout, managed_folder};
 use serde_json::{Value, json};
 
 /// The timeout at the end of a session, for which a person waits.
@@ -40,7 +40,7 @@ pub(super) const LAYOUT: SettingsLayout = SettingsLayout {
     person_variable: None,
     below_variable: "",
     project_variable: Some("CURSOR_PROJECT_DIR"),
-    managed: "/etc/cursor",
+    managed: managed_folder("/etc/cursor", "/Library/Application Support/Cursor"),
     user_file: "hooks.json",
     project_file: ".cursor/hooks.json",
     further_files: &[],

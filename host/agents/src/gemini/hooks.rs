@@ -5,7 +5,7 @@ use crate::folder_trust::{FolderTrust, TrustSwitch, read_levels};
 use crate::grouped_hooks::{FileForm, GroupedHooks};
 use crate::invocation::{ANSWER_TIMEOUT, EventSubscription, Invocation, TIMEOUT};
 use crate::json::JsonSyntax;
-use crate::settings::{SettingsLayout, SettingsScope};
+use crate::settings::{SettingsLayout, SettingsScope, managed_folder};
 use serde_json::{Value, json};
 
 /// The timeout at the end of a session, for which a person waits.
@@ -41,7 +41,7 @@ pub(super) const LAYOUT: SettingsLayout = SettingsLayout {
     person_variable: None,
     below_variable: "",
     project_variable: Some("GEMINI_PROJECT_DIR"),
-    managed: "/etc/gemini-cli",
+    managed: managed_folder("/etc/gemini-cli", "/Library/Application Support/GeminiCli"),
     user_file: "settings.json",
     project_file: ".gemini/settings.json",
     further_files: &[],

@@ -2,7 +2,7 @@
 
 use crate::invocation::{ANSWER_TIMEOUT, EventSubscription, TIMEOUT};
 use crate::own_files::OwnFiles;
-use crate::settings::SettingsLayout;
+use crate::settings::{SettingsLayout, managed_folder};
 
 /// Every event that our hooks handle. A failure before and after a tool is a refusal: the plugin
 /// throws, and the client then runs no tool, or shows the error in place of the result.
@@ -35,7 +35,7 @@ pub(super) const OPENCODE: SettingsLayout = SettingsLayout {
     person_variable: Some("XDG_CONFIG_HOME"),
     below_variable: "opencode",
     project_variable: None,
-    managed: "/etc/opencode",
+    managed: managed_folder("/etc/opencode", "/Library/Application Support/opencode"),
     user_file: FILE,
     project_file: ".opencode/plugins/portcullis.js",
     further_files: &[],

@@ -4,7 +4,7 @@ use crate::folder_trust::{FolderTrust, TrustSwitch, read_levels};
 use crate::grouped_hooks::{FileForm, GroupedHooks};
 use crate::invocation::{ANSWER_TIMEOUT, EventSubscription, Invocation, TIMEOUT};
 use crate::json::JsonSyntax;
-use crate::settings::{SettingsLayout, SettingsScope};
+use crate::settings::{SettingsLayout, SettingsScope, managed_folder};
 use serde_json::{Value, json};
 
 /// The timeout at the end of a session, for which a person waits.
@@ -43,7 +43,7 @@ pub(super) const LAYOUT: SettingsLayout = SettingsLayout {
     person_variable: Some("QWEN_HOME"),
     below_variable: "",
     project_variable: Some("QWEN_PROJECT_DIR"),
-    managed: "/etc/qwen-code",
+    managed: managed_folder("/etc/qwen-code", "/Library/Application Support/QwenCode"),
     user_file: "settings.json",
     project_file: ".qwen/settings.json",
     further_files: &[],

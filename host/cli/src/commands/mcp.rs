@@ -4,7 +4,7 @@ mod address;
 mod gate;
 mod pins;
 mod server;
-mod wrap;
+pub mod wrap;
 
 use crate::error::{Error, Result};
 use crate::exit::CommandExit;

@@ -2,12 +2,15 @@
 //! the original bytes if nothing else has changed since, and otherwise removes only our own
 //! handlers.
 
+mod purge;
+
 use super::install::report::InstallReport;
 use super::install::resident::ResidentUnits;
 use super::install::{ScopeArguments, Site, append_record, remove_empty, trust};
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
 use crate::interactive;
+use portcullis_agents::Agent;
 use portcullis_agents::backup::{self, BackupReceipt};
 use portcullis_agents::file::SettingsFile;
 use portcullis_agents::settings::SettingsScope;
@@ -19,15 +22,19 @@ use std::fs;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// The agent
-    #[arg(value_parser = clap::builder::PossibleValuesParser::new(crate::agent_names()))]
-    agent: String,
+    /// The agent; with --purge alone: every agent
+    #[arg(
+        value_parser = clap::builder::PossibleValuesParser::new(crate::agent_names()),
+        required_unless_present = "purge"
+    )]
+    agent: Option<String>,
     #[command(flatten)]
     scope: ScopeArguments,
     /// Remove the units of the resident service too
     #[arg(long)]
     service: bool,
-    /// Remove the state too: journal, key, compiled code, backups, and the service's units
+    /// Remove the state too: journal, key, compiled code, backups, and the service's units. Without
+    /// an agent, remove the hooks of every agent, your configuration and the cache as well
     #[arg(long)]
     purge: bool,
     /// Show what would change and change nothing
@@ -53,26 +60,23 @@ enum FileChange {
 
 pub fn run_uninstall(arguments: &Arguments) -> Result<CommandExit> {
     interactive::refuse_agents()?;
+    match &arguments.agent {
+        Some(name) => uninstall(crate::agent_of(name)?, arguments),
+        // The parser demands the option then.
+        None => purge::run_purge(arguments),
+    }
+}
+
+fn uninstall(agent: &'static dyn Agent, arguments: &Arguments) -> Result<CommandExit> {
     let scope = arguments.scope.scope();
-    let agent = crate::agent_of(&arguments.agent)?;
     let site = Site::new(agent, scope, None, !arguments.dry_run)?;
     let mut report = InstallReport::new(arguments.json, scope, &site.folders.settings_file(scope));
-    // A dry run must not create a home.
-    let home = site
-        .places
-        .state
-        .join("key")
-        .exists()
-        .then(|| Home::open_root(&site.places.state))
-        .transpose()?;
-    let mut removals = Vec::new();
-    for found in site.settings()? {
-        let receipt = receipt(home.as_ref(), &found, &mut report);
-        let after = after(&site, &found, home.as_ref(), receipt.as_ref(), &mut report)?;
-        let removal = FileRemoval { found, receipt, after };
-        removal.print(&site, arguments.diff, &mut report);
-        removals.push(removal);
+    let home = open_home(&site.places)?;
+    let removal = ClientRemoval::plan(site, home.as_ref(), &mut report)?;
+    for file in &removal.files {
+        file.print(&removal.site, arguments.diff, &mut report);
     }
+    let site = &removal.site;
     let units = match &home {
         Some(home) => ResidentUnits::plan_removal(&site.places, home, &mut report)?,
         None => ResidentUnits::default(),
@@ -84,34 +88,72 @@ pub fn run_uninstall(arguments: &Arguments) -> Result<CommandExit> {
         report.print_line("the resident service stays set up: --service removes its units");
     }
     let takes_units = takes_units && units.changes();
-    let unchanged = removals.iter().all(FileRemoval::changes_nothing) && !takes_units;
+    let unchanged = removal.changes_nothing() && !takes_units;
     if arguments.dry_run || (unchanged && !arguments.purge) {
         let outcome = if unchanged { "unchanged" } else { "dry_run" };
         return Ok(report.finish_with(outcome, "nothing was written"));
     }
     let taken = if takes_units { units.name_changed() } else { Vec::new() };
-    interactive::confirm_action(&question(&site, &removals, &taken, arguments.purge))?;
+    interactive::confirm_action(&question(&removal, &taken, arguments.purge))?;
     if takes_units && let Some(home) = &home {
         units.remove(&site.places, home, &mut report)?;
     }
-    // The folders that the installation made are those of its first file.
-    for removal in removals.iter().rev() {
-        removal.apply(&site, home.as_ref(), &mut report)?;
-    }
+    removal.apply(home.as_ref(), &mut report)?;
     if let Some(home) = &home {
         if arguments.purge {
-            purge(&site.places, home)?;
-        } else if !removals.iter().all(FileRemoval::changes_nothing) {
+            remove_state(&site.places, home)?;
+        } else if !removal.changes_nothing() {
             append_record(
                 home,
                 "uninstall",
-                &format!("a person removed the hooks from {}", changed_names(&removals)),
+                &format!("a person removed the hooks from {}", removal.changed_names()),
                 &mut report,
             );
         }
     }
     report.print_line("running sessions keep their hooks until they are restarted");
     Ok(report.finish_with("uninstalled", "uninstalled"))
+}
+
+/// Opens the home, if there is one: a dry run must not create it.
+fn open_home(places: &Paths) -> Result<Option<Home>> {
+    let exists = places.state.join("key").exists();
+    Ok(exists.then(|| Home::open_root(&places.state)).transpose()?)
+}
+
+/// The files of a client in one scope, with the changes that remove our hooks.
+struct ClientRemoval {
+    site: Site,
+    files: Vec<FileRemoval>,
+}
+
+impl ClientRemoval {
+    fn plan(site: Site, home: Option<&Home>, report: &mut InstallReport) -> Result<Self> {
+        let mut files = Vec::new();
+        for found in site.settings()? {
+            let receipt = receipt(home, &found, report);
+            let after = after(&site, &found, home, receipt.as_ref(), report)?;
+            files.push(FileRemoval { found, receipt, after });
+        }
+        Ok(Self { site, files })
+    }
+
+    fn changes_nothing(&self) -> bool {
+        self.files.iter().all(FileRemoval::changes_nothing)
+    }
+
+    /// Names the files that change.
+    fn changed_names(&self) -> String {
+        let changed = self.files.iter().filter(|file| !file.changes_nothing());
+        let names: Vec<String> =
+            changed.map(|file| format!("`{}`", file.found.path.display())).collect();
+        names.join(", ")
+    }
+
+    fn apply(&self, home: Option<&Home>, report: &mut InstallReport) -> Result<()> {
+        // The folders that the installation made are those of its first file.
+        self.files.iter().rev().try_for_each(|file| file.apply(&self.site, home, report))
+    }
 }
 
 /// A file of the client with the change that removes our hooks.
@@ -167,35 +209,27 @@ impl FileRemoval {
     }
 }
 
-/// Names the files that change.
-fn changed_names(removals: &[FileRemoval]) -> String {
-    let changed = removals.iter().filter(|removal| !removal.changes_nothing());
-    let names: Vec<String> =
-        changed.map(|removal| format!("`{}`", removal.found.path.display())).collect();
-    names.join(", ")
-}
-
 fn readable(site: &Site, found: &SettingsFile) -> Option<Value> {
     let document = site.agent.hook_settings().read_document(found.bytes.as_deref()?).ok()?;
     Some(document.value().clone())
 }
 
-fn question(site: &Site, removals: &[FileRemoval], units: &[String], purge: bool) -> String {
+fn question(removal: &ClientRemoval, units: &[String], purges: bool) -> String {
     let mut parts = Vec::new();
-    let changed = changed_names(removals);
+    let changed = removal.changed_names();
     if !changed.is_empty() {
         parts.push(format!(
             "Portcullis will no longer review {} through {changed}.",
-            site.agent.display_name(),
+            removal.site.agent.display_name(),
         ));
     }
     if !units.is_empty() {
         parts.push(format!("The resident service will stop, with {}.", units.join(", ")));
     }
-    if purge {
+    if purges {
         parts.push(format!(
             "Journal, key, compiled code and backups in `{}` will be deleted.",
-            site.places.state.display()
+            removal.site.places.state.display()
         ));
     }
     parts.join("\n")
@@ -270,7 +304,7 @@ fn after(
 }
 
 /// Deletes everything in the state folder, except a configuration in it.
-fn purge(places: &Paths, home: &Home) -> Result<()> {
+fn remove_state(places: &Paths, home: &Home) -> Result<()> {
     let root = home.path();
     let failed = || format!("cannot remove the state in `{}`", root.display());
     // `PORTCULLIS_HOME` names one folder for both.

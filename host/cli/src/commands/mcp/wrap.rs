@@ -12,7 +12,7 @@ use portcullis_agents::file::{SettingsFile, read_settings};
 use portcullis_agents::json::{JsonDocument, JsonSyntax};
 use portcullis_agents::mcp_servers::{FILES, McpFile, find_servers, list_clients, mask_servers};
 use portcullis_config::clock::now_ms;
-use portcullis_config::paths::{PathOverrides, Paths};
+use portcullis_config::paths::{PathOverrides, Paths, own_program};
 use portcullis_core::text::one_line;
 use portcullis_fs::SealedDocument;
 use portcullis_store::Home;
@@ -27,6 +27,9 @@ const MOST_FILE: u64 = 64 << 20;
 const MOST_KEPT: u64 = 16 << 20;
 /// The purpose of the key of the kept entries.
 const PURPOSE: &str = "portcullis 2026 mcp wrapped servers";
+/// The folder of the kept entries in the state folder, and the end of their names.
+const KEPT: &str = "mcp";
+const WRAPPED: &str = "wrapped";
 /// The mode of a file that somebody removed meanwhile.
 const MODE: u32 = 0o600;
 
@@ -157,6 +160,64 @@ fn change_files(arguments: &Arguments, direction: Direction) -> Result<CommandEx
     Ok(CommandExit::Success)
 }
 
+/// The changes that put back every server that this home wrapped, whichever client's it is.
+pub struct WrappedServers(Vec<FileChange>);
+
+impl WrappedServers {
+    /// Finds them by the entries that are kept. A file that is gone has none.
+    ///
+    /// # Errors
+    /// Fails if a file or what is kept of it cannot be read.
+    pub fn plan_unwrapping(places: &Paths, home: &Home) -> Result<Self> {
+        let folder = home.path().join(KEPT);
+        let gateway = gateway_command()?;
+        let (mut changes, mut left) = (Vec::new(), Vec::new());
+        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        for path in entries.map(|entry| entry.path()) {
+            if path.extension().is_none_or(|end| end != WRAPPED) {
+                continue;
+            }
+            let document = SealedDocument::new(path, home.derive_key(PURPOSE), MOST_KEPT);
+            let kept = document.read_content::<KeptEntries>().map_err(|error| {
+                Error::invalid(format!("cannot use `{}`: {error}", document.path().display()))
+            })?;
+            let Some(kept) = kept else { continue };
+            let file = read_settings(&kept.file, MOST_FILE)?;
+            if file.bytes.is_some() {
+                let form = find_form(&kept.file, places);
+                let direction = Direction::Unwrap;
+                changes.extend(FileChange::find(file, form, home, &gateway, direction, &mut left)?);
+            }
+        }
+        Ok(Self(changes))
+    }
+
+    /// Names the files that change.
+    pub fn name_files(&self) -> Vec<String> {
+        let name = |change: &FileChange| one_line(&change.file.path.display().to_string(), 400);
+        self.0.iter().map(name).collect()
+    }
+
+    /// Writes the files.
+    ///
+    /// # Errors
+    /// Fails if one cannot be written.
+    pub fn put_back(self, places: &Paths, home: &Home, as_json: bool) -> Result<()> {
+        let mut changes = self.0.into_iter();
+        changes.try_for_each(|change| change.write(places, home, Direction::Unwrap, as_json))
+    }
+}
+
+/// Returns the form of a file in any project.
+fn find_form(file: &Path, places: &Paths) -> ServerForm {
+    let person = Path::new(&places.person);
+    let fits = |known: &&McpFile| {
+        known.find_path(person, Path::new("/")) == file
+            || (known.of_project && file.ends_with(known.path))
+    };
+    FILES.iter().find(fits).map_or(NAMED_FILE, form_of)
+}
+
 fn print_plan(left: &[LeftServer], difference: &str) {
     for server in left {
         let file = one_line(&server.file.display().to_string(), 400);
@@ -169,7 +230,7 @@ fn print_plan(left: &[LeftServer], difference: &str) {
 
 /// Returns our program with the options that name its folders.
 fn gateway_command() -> Result<Vec<String>> {
-    let program = std::env::current_exe().context("cannot find this program")?;
+    let program = own_program().context("cannot find this program")?;
     let words = std::iter::once(program.into_os_string()).chain(PathOverrides::held_arguments());
     words
         .map(|word| word.into_string().map_err(|_| Error::invalid("a path is not UTF-8")))
@@ -192,23 +253,22 @@ fn files(arguments: &Arguments, places: &Paths) -> Result<Vec<(PathBuf, ServerFo
             let shown = one_line(&path.display().to_string(), 400);
             return Err(Error::not_found(format!("there is no `{shown}`")));
         }
-        let form = ServerForm {
-            places: &["/mcpServers"],
-            syntax: JsonSyntax::Strict,
-            older_addresses: &[],
-        };
-        return Ok(vec![(path, form)]);
+        return Ok(vec![(path, NAMED_FILE)]);
     }
     let project = std::env::current_dir().context("cannot determine the current folder")?;
     let of_client = |file: &&McpFile| arguments.client.as_deref() == Some(file.client);
     let person = Path::new(&places.person);
     let found = FILES.iter().filter(of_client);
-    let form = |file: &McpFile| ServerForm {
-        places: file.places,
-        syntax: file.syntax,
-        older_addresses: file.older_addresses,
-    };
-    Ok(found.map(|file| (file.find_path(person, &project), form(file))).collect())
+    Ok(found.map(|file| (file.find_path(person, &project), form_of(file))).collect())
+}
+
+/// The form of a file that a person names.
+const NAMED_FILE: ServerForm =
+    ServerForm { places: &["/mcpServers"], syntax: JsonSyntax::Strict, older_addresses: &[] };
+
+fn form_of(file: &McpFile) -> ServerForm {
+    let McpFile { places, syntax, older_addresses, .. } = *file;
+    ServerForm { places, syntax, older_addresses }
 }
 
 impl FileChange {
@@ -342,6 +402,6 @@ impl FileChange {
 
 fn kept_document(home: &Home, file: &Path) -> SealedDocument {
     let name = blake3::hash(file.as_os_str().as_encoded_bytes()).to_hex();
-    let name = format!("{}.wrapped", name.get(..32).unwrap_or_default());
-    SealedDocument::new(home.path().join("mcp").join(name), home.derive_key(PURPOSE), MOST_KEPT)
+    let name = format!("{}.{WRAPPED}", name.get(..32).unwrap_or_default());
+    SealedDocument::new(home.path().join(KEPT).join(name), home.derive_key(PURPOSE), MOST_KEPT)
 }
