@@ -3,18 +3,30 @@
 
 #![allow(
     unreachable_pub,
+    clippy::expect_used,
     clippy::unwrap_used,
     clippy::indexing_slicing,
     reason = "a program of tests"
 )]
 
 mod attacks;
+#[path = "../../host/registry/tests/all/authority.rs"]
+#[allow(dead_code, reason = "one registry is enough here")]
+mod authority;
 #[path = "../cli/common/mod.rs"]
 mod common;
 mod differences;
 mod documents;
+mod index_attacks;
+mod indexes;
+mod market;
 mod mistakes;
 mod publisher;
+#[path = "../../host/registry/tests/all/real.rs"]
+#[allow(dead_code, reason = "one registry is enough here")]
+mod real;
+#[path = "../locked/sample.rs"]
+mod sample;
 mod stall;
 
 use std::process::ExitCode;
@@ -26,6 +38,8 @@ fn main() -> ExitCode {
         attacks::trials(),
         differences::trials(),
         documents::trials(),
+        indexes::trials(),
+        index_attacks::trials(),
     ];
     common::run(all.into_iter().flatten().collect())
 }

@@ -156,7 +156,7 @@ fn updates() -> Result<()> {
     let ended =
         machine.site.run(&plain.words(&["bundle", "update", "--check", "--corpus", &corpus]))?;
     for part in [
-        "verdicts, with the locked version and with the new one",
+        "verdicts, with the old version and with the new one",
         "objects to benign (1 action)",
         "objects to dangerous (1 action)",
     ] {

@@ -1,16 +1,18 @@
-//! A bundle in one file: an OCI image layout as a tar, for machines that reach no registry.
+//! A bundle, or an index of bundles, in one file: an OCI image layout as a tar, for machines that
+//! reach no registry.
 //!
 //! Reading unpacks nothing: entries are read in order into memory, within bounds, and no name in
 //! the archive is ever used as a path. The same layout as a folder, as other tools write it, is
-//! read alike. The output is the same for the same bundle: entries are sorted, and have no time,
+//! read alike. The output is the same for the same content: entries are sorted, and have no time,
 //! owner or permissions of their own.
 
 use crate::artifact::described;
 use crate::bundle::{Bundle, BundleError, fetched};
 use crate::digest::Digest;
 use crate::display::display_line;
-use crate::envelope::{Signature, SignatureError};
+use crate::envelope::{EMPTY, Signature, SignatureError};
 use crate::index::{INDEX, MANIFEST, OciDescriptor};
+use crate::indexes::{IndexArtifact, IndexArtifactError};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -44,6 +46,9 @@ pub enum ArchiveError {
     /// The bundle in it is invalid.
     #[error(transparent)]
     Bundle(#[from] BundleError),
+    /// The index of bundles in it is invalid.
+    #[error(transparent)]
+    Index(#[from] IndexArtifactError),
     /// A signature in it is invalid.
     #[error(transparent)]
     Signature(#[from] SignatureError),
@@ -64,6 +69,9 @@ struct Contents {
     manifests: Vec<OciDescriptor>,
 }
 
+/// Blobs by digest.
+type Blobs<'a> = BTreeMap<Digest, Cow<'a, [u8]>>;
+
 /// Writes a bundle with its signatures.
 ///
 /// # Errors
@@ -73,16 +81,41 @@ pub fn write_archive(
     signatures: &[Signature],
     to: impl Write,
 ) -> Result<(), ArchiveError> {
+    let index = described(INDEX, bundle.index().bytes(), BTreeMap::new());
+    let mut blobs: Blobs<'_> =
+        bundle.blobs().map(|(digest, bytes)| (digest, bytes.into())).collect();
+    blobs.insert(index.digest, bundle.index().bytes().into());
+    write_layout(index, blobs, signatures, to)
+}
+
+/// Writes an index of bundles with its signatures.
+///
+/// # Errors
+/// Fails as [`write_archive`] does.
+pub fn write_index_archive(
+    artifact: &IndexArtifact,
+    signatures: &[Signature],
+    to: impl Write,
+) -> Result<(), ArchiveError> {
+    let mut blobs: Blobs<'_> =
+        artifact.blobs().into_iter().map(|(digest, bytes)| (digest, bytes.into())).collect();
+    blobs.insert(artifact.digest(), artifact.manifest().into());
+    write_layout(artifact.descriptor(), blobs, signatures, to)
+}
+
+/// Writes what `subject` describes, with these blobs, and the signatures that refer to it.
+fn write_layout(
+    subject: OciDescriptor,
+    mut blobs: Blobs<'_>,
+    signatures: &[Signature],
+    to: impl Write,
+) -> Result<(), ArchiveError> {
     if signatures.len() > MOST_SIGNATURES {
         return Err(too_many(signatures.len()));
     }
-    let index = described(INDEX, bundle.index().bytes(), BTreeMap::new());
-    let mut blobs: BTreeMap<Digest, Cow<'_, [u8]>> =
-        bundle.blobs().map(|(digest, bytes)| (digest, bytes.into())).collect();
-    blobs.insert(index.digest, bundle.index().bytes().into());
-    let mut manifests = vec![index.clone()];
+    let mut manifests = vec![subject.clone()];
     for signature in signatures {
-        let (manifest, parts) = signature.to_artifact(&index)?;
+        let (manifest, parts) = signature.to_artifact(&subject)?;
         manifests.push(described(MANIFEST, &manifest, BTreeMap::new()));
         blobs.extend(
             parts
@@ -122,6 +155,30 @@ fn put(archive: &mut Builder<impl Write>, name: &str, bytes: &[u8]) -> std::io::
 pub fn read_archive(from: impl Read) -> Result<(Bundle, Vec<Signature>), ArchiveError> {
     let (contents, blobs) = entries(from)?;
     whole(&contents, blobs)
+}
+
+/// Reads the index of bundles of an archive, with its signatures. The signatures are not verified
+/// here.
+///
+/// # Errors
+/// Fails if it is not an archive of exactly one index of bundles, or if it contains anything else.
+pub fn read_index_archive(
+    from: impl Read,
+) -> Result<(IndexArtifact, Vec<Signature>), ArchiveError> {
+    let (contents, blobs) = entries(from)?;
+    let manifests = parse_contents(&contents)?;
+    let (index, others) = match manifests.split_first() {
+        Some((index, others)) if index.media_type == MANIFEST => (index, others),
+        _ => return Err(malformed("it holds no index of bundles".to_owned())),
+    };
+    let mut blobs = BlobSet::new(blobs);
+    let manifest = blobs.fetch(index)?;
+    let artifact = IndexArtifact::from_manifest(&manifest, |wanted| blobs.have(wanted))?;
+    // The empty config is not read: its digest says all.
+    blobs.used.push(Digest::of_bytes(EMPTY.1));
+    let signatures = blobs.read_signatures(index, others)?;
+    blobs.check_used()?;
+    Ok((artifact, signatures))
 }
 
 /// Reads the bundle of an unpacked archive: the folder of an OCI image layout.
@@ -179,34 +236,73 @@ pub fn read_layout(folder: &Path) -> Result<(Bundle, Vec<Signature>), ArchiveErr
 /// Assembles the one bundle of these blobs, with nothing left over.
 fn whole(
     contents: &[u8],
-    mut blobs: BTreeMap<Digest, Vec<u8>>,
+    blobs: BTreeMap<Digest, Vec<u8>>,
 ) -> Result<(Bundle, Vec<Signature>), ArchiveError> {
-    let contents: Contents = serde_json::from_slice(contents)
-        .map_err(|error| malformed(format!("its `{CONTENTS}`: {error}")))?;
     let (indexes, others): (Vec<_>, Vec<_>) =
-        contents.manifests.into_iter().partition(|manifest| manifest.media_type == INDEX);
+        parse_contents(contents)?.into_iter().partition(|manifest| manifest.media_type == INDEX);
     let [index] = indexes.as_slice() else {
         return Err(malformed(format!("it holds {} bundles, not one", indexes.len())));
     };
-    if others.len() > MOST_SIGNATURES {
-        return Err(too_many(others.len()));
+    let mut blobs = BlobSet::new(blobs);
+    let document = blobs.fetch(index)?;
+    let bundle = Bundle::from_blobs(&document, |wanted| blobs.have(wanted))?;
+    let signatures = blobs.read_signatures(index, &others)?;
+    blobs.check_used()?;
+    Ok((bundle, signatures))
+}
+
+fn parse_contents(contents: &[u8]) -> Result<Vec<OciDescriptor>, ArchiveError> {
+    let contents: Contents = serde_json::from_slice(contents)
+        .map_err(|error| malformed(format!("its `{CONTENTS}`: {error}")))?;
+    Ok(contents.manifests)
+}
+
+/// The blobs of an archive, and which of them belong to something.
+struct BlobSet {
+    blobs: BTreeMap<Digest, Vec<u8>>,
+    used: Vec<Digest>,
+}
+
+impl BlobSet {
+    const fn new(blobs: BTreeMap<Digest, Vec<u8>>) -> Self {
+        Self { blobs, used: Vec::new() }
     }
-    let mut used = Vec::new();
-    let mut have = |wanted: &OciDescriptor| {
-        used.push(wanted.digest);
-        blobs.get(&wanted.digest).cloned().ok_or_else(|| "the archive lacks it".to_owned())
-    };
-    let bundle = Bundle::from_blobs(&fetched(index, &mut have)?, &mut have)?;
-    let mut signatures = Vec::new();
-    for manifest in &others {
-        signatures.push(Signature::of_artifact(&fetched(manifest, &mut have)?, index, &mut have)?);
+
+    fn have(&mut self, wanted: &OciDescriptor) -> Result<Vec<u8>, String> {
+        self.used.push(wanted.digest);
+        self.blobs.get(&wanted.digest).cloned().ok_or_else(|| "the archive lacks it".to_owned())
     }
-    used.iter().for_each(|digest| drop(blobs.remove(digest)));
-    match blobs.first_key_value() {
-        Some((digest, _)) => {
-            Err(malformed(format!("it holds {digest}, which belongs to nothing in it")))
+
+    fn fetch(&mut self, wanted: &OciDescriptor) -> Result<Vec<u8>, BundleError> {
+        fetched(wanted, |wanted| self.have(wanted))
+    }
+
+    fn read_signatures(
+        &mut self,
+        subject: &OciDescriptor,
+        manifests: &[OciDescriptor],
+    ) -> Result<Vec<Signature>, ArchiveError> {
+        if manifests.len() > MOST_SIGNATURES {
+            return Err(too_many(manifests.len()));
         }
-        None => Ok((bundle, signatures)),
+        let mut signatures = Vec::new();
+        for manifest in manifests {
+            let document = self.fetch(manifest)?;
+            signatures
+                .push(Signature::of_artifact(&document, subject, |wanted| self.have(wanted))?);
+        }
+        Ok(signatures)
+    }
+
+    /// Checks that each blob belongs to something.
+    fn check_used(mut self) -> Result<(), ArchiveError> {
+        self.used.iter().for_each(|digest| drop(self.blobs.remove(digest)));
+        match self.blobs.first_key_value() {
+            Some((digest, _)) => {
+                Err(malformed(format!("it holds {digest}, which belongs to nothing in it")))
+            }
+            None => Ok(()),
+        }
     }
 }
 

@@ -1,11 +1,12 @@
 //! A signature as a file: a DSSE envelope in a Sigstore bundle, and that bundle as an artifact that
-//! refers to the index.
+//! refers to the signed one: a bundle's own index, or the artifact of an index of bundles.
 
 use crate::artifact::described;
 use crate::bundle::{BundleError, fetched};
 use crate::display::display_line;
 use crate::document::parse_document;
 use crate::index::{MANIFEST, OciDescriptor};
+use crate::indexes::{IndexStatement, IndexStatementError};
 use crate::key::{PublicKey, SecretKey};
 use crate::release::{Release, ReleaseError};
 use crate::statement::{Statement, StatementError};
@@ -18,7 +19,7 @@ pub const SIGSTORE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
 /// The media type of in-toto statements.
 const IN_TOTO: &str = "application/vnd.in-toto+json";
 /// The media type of an empty config, and its bytes.
-const EMPTY: (&str, &[u8]) = ("application/vnd.oci.empty.v1+json", b"{}");
+pub(crate) const EMPTY: (&str, &[u8]) = ("application/vnd.oci.empty.v1+json", b"{}");
 /// The most bytes of a file.
 const MOST_BYTES: usize = 2 << 20;
 
@@ -46,6 +47,9 @@ pub enum SignatureError {
     /// The signed content is not a statement about a release.
     #[error(transparent)]
     Release(#[from] ReleaseError),
+    /// The signed content is not a statement about an index of bundles.
+    #[error(transparent)]
+    IndexStatement(#[from] IndexStatementError),
     /// Its bytes are not the ones that were named.
     #[error(transparent)]
     Bytes(#[from] Box<BundleError>),
@@ -107,6 +111,14 @@ impl Signature {
     /// # Errors
     /// Fails only if JSON cannot be written to memory, which does not happen in practice.
     pub fn sign_statement(statement: &Statement, key: &SecretKey) -> Result<Self, SignatureError> {
+        Self::sign_payload(statement.to_bytes()?, key)
+    }
+
+    /// Signs a statement about an index of bundles.
+    ///
+    /// # Errors
+    /// Fails only if JSON cannot be written to memory, which does not happen in practice.
+    pub fn sign_index(statement: &IndexStatement, key: &SecretKey) -> Result<Self, SignatureError> {
         Self::sign_payload(statement.to_bytes()?, key)
     }
 
@@ -191,6 +203,14 @@ impl Signature {
         Ok(Release::parse_statement(self.verify_payload(key)?)?)
     }
 
+    /// Returns the statement about an index of bundles, if this key signed it.
+    ///
+    /// # Errors
+    /// Fails if this key did not sign it, or if it is not a statement about an index of bundles.
+    pub fn verify_index(&self, key: &PublicKey) -> Result<IndexStatement, SignatureError> {
+        Ok(IndexStatement::parse_statement(self.verify_payload(key)?)?)
+    }
+
     fn verify_payload(&self, key: &PublicKey) -> Result<&[u8], SignatureError> {
         if !key.has_signed(&authenticated(&self.payload), &self.signature) {
             return Err(SignatureError::Wrong);
@@ -261,7 +281,10 @@ impl Signature {
             )));
         }
         if read.subject.digest != index.digest {
-            return Err(wrong(format!("it refers to {}, not to this bundle", read.subject.digest)));
+            return Err(wrong(format!(
+                "it refers to {}, not to this artifact",
+                read.subject.digest
+            )));
         }
         let [layer] = <[OciDescriptor; 1]>::try_from(read.layers)
             .map_err(|all| wrong(format!("it has {} files, not one", all.len())))?;

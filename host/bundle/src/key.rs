@@ -4,12 +4,13 @@
 //! SPKI file: the formats that openssl and Sigstore's tools read. Ed25519 is the usual algorithm;
 //! ECDSA on P-256 is for organisations whose tools support nothing else.
 
-use crate::digest::Digest;
+use crate::digest::{Digest, DigestError};
 use ed25519_dalek::pkcs8::{DecodePublicKey, EncodePrivateKey, EncodePublicKey, KeypairBytes};
 use ed25519_dalek::{Signer, Verifier};
 use pkcs8::pkcs5::pbes2;
 use pkcs8::{EncryptedPrivateKeyInfoRef, LineEnding, SecretDocument};
 use std::fmt;
+use std::str::FromStr;
 
 /// The label of an encrypted key's file.
 const ENCRYPTED: &str = "ENCRYPTED PRIVATE KEY";
@@ -252,6 +253,14 @@ impl fmt::Debug for PublicKey {
             Ok(id) => write!(f, "PublicKey({id})"),
             Err(_) => f.write_str("PublicKey"),
         }
+    }
+}
+
+impl FromStr for KeyId {
+    type Err = DigestError;
+
+    fn from_str(text: &str) -> Result<Self, DigestError> {
+        text.parse().map(Self)
     }
 }
 

@@ -14,6 +14,11 @@
 //! The bundle's description is in one annotation of the index ([`About`]): one digest covers names,
 //! versions, settings, the requests of each plugin, and, through their digests, all bytes.
 //!
+//! **Indexes of bundles.** An index of bundles is a signed list of what is offered, an OCI artifact
+//! of its own ([`IndexArtifact`]). It leads from a name to a registry and a digest, and makes
+//! nothing trusted. It is not the index of a bundle ([`BundleIndex`]), the OCI document whose digest
+//! is the bundle's.
+//!
 //! **Trust.** No statement of a bundle about itself is trusted: every document is read whole,
 //! within bounds, and hashed before it is parsed; unknown fields in our own documents are errors;
 //! the digest, size and media type that a document gives for another are verified against the
@@ -34,7 +39,10 @@ mod digest;
 mod display;
 mod document;
 mod envelope;
+mod in_toto;
 mod index;
+mod indexes;
+mod judgement;
 mod key;
 mod lock;
 mod name;
@@ -50,16 +58,25 @@ pub mod media_type {
 }
 
 pub use about::{About, Component, ComponentRequests, Plugin};
-pub use archive::{ArchiveError, read_archive, read_layout, write_archive};
+pub use archive::{
+    ArchiveError, read_archive, read_index_archive, read_layout, write_archive, write_index_archive,
+};
 pub use artifact::{Artifact, ArtifactError};
 pub use bundle::{Bundle, BundleError, NewComponent};
 pub use bundle_store::{BundleStore, BundleStoreError, InstalledBundle};
 pub use digest::{Digest, DigestError};
 pub use envelope::{Signature, SignatureError};
 pub use index::{BundleIndex, IndexError, OciDescriptor};
+pub use indexes::{
+    CandidateIndex, IndexArtifact, IndexArtifactError, IndexDocument, IndexDocumentError,
+    IndexSource, IndexStatement, IndexStatementError, ListedBundle, ListedCounts, ListedMaterial,
+    ListedPlugin, ListedSignature, ListedUse, ListedVersion, ListedVetting, SeenIndex,
+    TrustedIndex,
+};
+pub use judgement::{Judgement, Requirement};
 pub use key::{KeyError, KeyId, PublicKey, SecretKey};
 pub use lock::{Lock, LockError, LockedBundle, LockedComponent};
 pub use name::{BundleName, NameError, NameScope};
 pub use release::{Release, ReleaseError};
 pub use statement::{Statement, StatementError, Vetting};
-pub use trust::{CandidateBundle, Judgement, Requirement, TrustError, TrustPolicy, grant_key};
+pub use trust::{CandidateBundle, TrustError, TrustPolicy, grant_key};

@@ -41,6 +41,9 @@ pub struct LockedBundle {
     /// The registry and repository that it came from; `None` for an archive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
+    /// The index that listed it, if it was found by its name; its updates come through the same one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub index: Option<BundleName>,
     /// The keys that had signed and vetted it, and were trusted, when it was locked.
     pub signers: Vec<KeyId>,
     /// Its components.
@@ -117,6 +120,7 @@ impl LockedBundle {
             version: version.clone(),
             digest,
             from,
+            index: None,
             signers,
             components: components.iter().map(locked).collect(),
         }

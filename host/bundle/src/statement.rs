@@ -2,13 +2,11 @@
 
 use crate::digest::Digest;
 use crate::display::display_line;
-use crate::document::parse_document;
+use crate::in_toto::InTotoStatement;
 use crate::index::BundleIndex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The type of an in-toto statement.
-const STATEMENT: &str = "https://in-toto.io/Statement/v1";
 /// The predicate type of a release: the publisher claims the bundle.
 const RELEASE: &str = "urn:portcullis:bundle:release:v1";
 /// The predicate type of a vetting: a reviewer reports the results of trying the bundle.
@@ -48,30 +46,6 @@ pub struct StatementError(String);
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Document {
-    #[serde(rename = "_type")]
-    of: String,
-    subject: Vec<Subject>,
-    #[serde(rename = "predicateType")]
-    says: String,
-    predicate: Predicate,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Subject {
-    name: String,
-    digest: Sha256,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Sha256 {
-    sha256: String,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Predicate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     expires: Option<u64>,
@@ -95,16 +69,15 @@ impl Statement {
     /// # Errors
     /// Fails only if JSON cannot be written to memory, which does not happen in practice.
     pub fn to_bytes(&self) -> Result<Vec<u8>, StatementError> {
-        let document = Document {
-            of: STATEMENT.to_owned(),
-            subject: vec![Subject {
-                name: self.name.clone(),
-                digest: Sha256 { sha256: self.digest.hex() },
-            }],
-            says: if self.vetting.is_some() { VETTING } else { RELEASE }.to_owned(),
-            predicate: Predicate { expires: self.expires, vetting: self.vetting.clone() },
+        let predicate = Predicate { expires: self.expires, vetting: self.vetting.clone() };
+        let says = if self.vetting.is_some() { VETTING } else { RELEASE };
+        let statement = InTotoStatement {
+            name: self.name.clone(),
+            digest: self.digest,
+            says: says.to_owned(),
+            predicate,
         };
-        serde_json::to_vec(&document).map_err(|error| StatementError(error.to_string()))
+        statement.into_bytes().map_err(StatementError)
     }
 
     /// Reads a text whose signature has been verified.
@@ -113,24 +86,13 @@ impl Statement {
     /// Fails if it is another kind of statement, or has more than one subject.
     pub fn parse_statement(bytes: &[u8]) -> Result<Self, StatementError> {
         let wrong = |what: String| StatementError(what);
-        let document: Document = parse_document(bytes, MOST_BYTES).map_err(wrong)?;
-        if document.of != STATEMENT {
-            return Err(wrong(format!("its type is `{}`", document.of.escape_debug())));
-        }
-        let vets = match document.says.as_str() {
-            RELEASE => false,
-            VETTING => true,
-            other => return Err(wrong(format!("it says `{}`", other.escape_debug()))),
-        };
-        let Predicate { expires, vetting } = document.predicate;
-        if vets != vetting.is_some() {
+        let read: InTotoStatement<Predicate> =
+            InTotoStatement::parse_statement(bytes, MOST_BYTES, &[RELEASE, VETTING])
+                .map_err(wrong)?;
+        let Predicate { expires, vetting } = read.predicate;
+        if (read.says == VETTING) != vetting.is_some() {
             return Err(wrong("its declared type does not match its content".to_owned()));
         }
-        let [subject] = <[Subject; 1]>::try_from(document.subject)
-            .map_err(|all| wrong(format!("it is about {} things", all.len())))?;
-        let digest = format!("sha256:{}", subject.digest.sha256)
-            .parse()
-            .map_err(|error| wrong(format!("{error}")))?;
-        Ok(Self { name: subject.name, digest, expires, vetting })
+        Ok(Self { name: read.name, digest: read.digest, expires, vetting })
     }
 }

@@ -16,6 +16,12 @@
 //! registries = ["ghcr.io/acme/"]        # allowed sources; any by default
 //! grants = ["hosts"]                    # grants that its plugins may request; none by default
 //!
+//! [[index]]                             # a list of bundles, in the order of precedence
+//! name = "acme/index"
+//! signers = ["acme-index"]              # one of these signed it
+//! names = ["acme/"]                     # the bundles that it may list
+//! source = "ghcr.io/acme/index"         # or a path on this machine
+//!
 //! [revoked]
 //! digests = ["sha256:..."]              # of indexes and of components
 //! keys = ["acme-release-2025"]
@@ -25,14 +31,15 @@
 //! applies. If there are two policies, an organisation's and a person's, both have to be met, so
 //! that neither can weaken the other.
 
-use crate::about::About;
 use crate::digest::Digest;
 use crate::display::display_line;
 use crate::envelope::Signature;
 use crate::index::BundleIndex;
+use crate::indexes::{CandidateIndex, ListedVersion, TrustedIndex, judge_index};
+use crate::judgement::{Judgement, Requirement};
 use crate::key::{KeyError, KeyId, PublicKey};
 use crate::name::{BundleName, NameScope};
-use crate::statement::Statement;
+use crate::statement::{Statement, Vetting};
 use crate::toml_text::{self, TomlError};
 use semver::Version;
 use serde::Deserialize;
@@ -45,6 +52,7 @@ const DAY: u64 = 24 * 60 * 60 * 1000;
 pub struct TrustPolicy {
     keys: BTreeMap<String, PublicKey>,
     rules: Vec<Rule>,
+    indexes: Vec<TrustedIndex>,
     revoked: RevokedItems,
     /// Revoked keys, under any name.
     gone: Vec<PublicKey>,
@@ -73,6 +81,8 @@ struct Document {
     key: Vec<Key>,
     #[serde(default)]
     rule: Vec<Rule>,
+    #[serde(default)]
+    index: Vec<TrustedIndex>,
     #[serde(default)]
     revoked: RevokedItems,
 }
@@ -122,41 +132,16 @@ pub struct CandidateBundle<'a> {
     pub now: u64,
 }
 
-/// A policy's judgement of a bundle.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Judgement {
-    /// All requirements, in the order in which they were checked.
-    pub requirements: Vec<Requirement>,
-    /// The earliest time at which a part of the judgement expires, in milliseconds since
-    /// 1970-01-01T00:00:00Z; the bundle then has to be judged again. `None` if nothing expires.
-    pub until: Option<u64>,
-}
-
-/// A requirement on a bundle.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Requirement {
-    /// The requirement, as text.
-    pub what: String,
-    /// The way it is met, or why it is not.
-    pub met: Result<String, String>,
-}
-
-impl Judgement {
-    /// Returns true if there is at least one requirement and all are met.
-    #[must_use]
-    pub fn is_trusted(&self) -> bool {
-        // `all` is true of no requirement.
-        !self.requirements.is_empty()
-            && self.requirements.iter().all(|requirement| requirement.met.is_ok())
-    }
-
-    /// Combines two judgements, both of which have to be met.
-    #[must_use]
-    pub fn merge_with(mut self, other: Self) -> Self {
-        self.requirements.extend(other.requirements);
-        self.until = self.until.into_iter().chain(other.until).min();
-        self
-    }
+/// The facts of a bundle that a judgement rests on, besides the statements about it.
+struct BundleFacts<'a> {
+    name: &'a BundleName,
+    version: &'a Version,
+    /// Those of the bundle, its components and their manifests.
+    digests: Vec<Digest>,
+    grants: BTreeSet<&'a str>,
+    from: Option<&'a str>,
+    installed: Option<&'a Version>,
+    now: u64,
 }
 
 impl TrustPolicy {
@@ -181,7 +166,13 @@ impl TrustPolicy {
         }
         let gone =
             document.revoked.keys.iter().filter_map(|name| keys.get(name)).cloned().collect();
-        let trust = Self { keys, rules: document.rule, revoked: document.revoked, gone };
+        let trust = Self {
+            keys,
+            rules: document.rule,
+            indexes: document.index,
+            revoked: document.revoked,
+            gone,
+        };
         trust.check()?;
         Ok(trust)
     }
@@ -232,6 +223,12 @@ impl TrustPolicy {
                 }
             }
         }
+        for (at, index) in self.indexes.iter().enumerate() {
+            index.check_keys(&self.keys).map_err(TrustError::Inconsistent)?;
+            if self.indexes.iter().take(at).any(|other| other.name() == index.name()) {
+                return wrong(format!("two indexes have the name `{}`", index.name()));
+            }
+        }
         Ok(())
     }
 
@@ -265,29 +262,113 @@ impl TrustPolicy {
         self.gone.extend_from_slice(keys);
     }
 
+    /// Returns its indexes of bundles, in the order of precedence. A policy without any does not
+    /// restrict those of another.
+    #[must_use]
+    pub fn indexes(&self) -> &[TrustedIndex] {
+        &self.indexes
+    }
+
+    /// Judges an index of bundles by the policy's entry for `name`, the name under which it was
+    /// asked for.
+    #[must_use]
+    pub fn judge_index(&self, name: &BundleName, subject: &CandidateIndex<'_>) -> Judgement {
+        match self.indexes.iter().find(|index| index.name() == name) {
+            Some(index) => judge_index(index, &self.keys, &self.gone, subject),
+            None => Judgement {
+                requirements: vec![Requirement {
+                    what: format!("an `[[index]]` for `{name}`"),
+                    met: Err("there is none, though there are others".to_owned()),
+                }],
+                until: None,
+            },
+        }
+    }
+
     /// Checks whether a bundle is revoked: the part of [`TrustPolicy::judge_bundle`] that needs no
     /// rule.
     #[must_use]
     pub fn check_revocation(&self, index: &BundleIndex) -> Requirement {
-        self.not_revoked(index)
+        self.not_revoked(&Self::digests(index))
+    }
+
+    /// Checks whether a version that an index lists is revoked.
+    #[must_use]
+    pub fn check_listed_revocation(&self, listed: &ListedVersion) -> Requirement {
+        self.not_revoked(&Self::listed_digests(listed))
+    }
+
+    /// Judges a version that an index lists by what the index says of it, as if the signatures and
+    /// vettings were as listed. It is a forecast for people: an installation judges the bundle
+    /// itself.
+    #[must_use]
+    pub fn preview_bundle(
+        &self,
+        name: &BundleName,
+        listed: &ListedVersion,
+        installed: Option<&Version>,
+        now: u64,
+    ) -> Judgement {
+        let facts = BundleFacts {
+            name,
+            version: &listed.version,
+            digests: Self::listed_digests(listed),
+            grants: listed.grants.iter().map(String::as_str).collect(),
+            from: Some(&listed.reference),
+            installed,
+            now,
+        };
+        let statement = |expires, vetting| Statement {
+            name: name.to_string(),
+            digest: listed.digest,
+            expires,
+            vetting,
+        };
+        let signed = listed.signatures.iter().map(|one| (one.key, statement(one.expires, None)));
+        let vetted = listed.vettings.iter().map(|one| {
+            let (reviewer, results) = (one.reviewer.clone(), serde_json::Value::Null);
+            let vetting = Vetting { reviewer, at: one.at, results };
+            (one.key, statement(one.expires, Some(vetting)))
+        });
+        let claims: Vec<(KeyId, Statement)> = signed.chain(vetted).collect();
+        let keys = self.keys.iter().filter(|(_, public)| !self.gone.contains(public));
+        let said = keys.flat_map(|(key, public)| {
+            let id = public.id().ok();
+            let theirs = claims.iter().filter(move |(by, _)| Some(*by) == id);
+            theirs.map(move |(_, statement)| (key.as_str(), statement.clone()))
+        });
+        self.judge_facts(&facts, &said.collect::<Vec<_>>())
     }
 
     /// Judges a bundle by the policy.
     #[must_use]
     pub fn judge_bundle(&self, subject: &CandidateBundle<'_>) -> Judgement {
         let about = subject.index.about();
-        let mut requirements = vec![self.not_revoked(subject.index)];
-        let Some(rule) = self.rule(&about.name) else {
-            let what = format!("a rule for `{}`", about.name);
+        let grants = about.components.iter().flat_map(|component| &component.wants.grants);
+        let facts = BundleFacts {
+            name: &about.name,
+            version: &about.version,
+            digests: Self::digests(subject.index),
+            grants: grants.map(String::as_str).collect(),
+            from: subject.from,
+            installed: subject.installed,
+            now: subject.now,
+        };
+        self.judge_facts(&facts, &self.said(subject))
+    }
+
+    fn judge_facts(&self, subject: &BundleFacts<'_>, said: &[(&str, Statement)]) -> Judgement {
+        let mut requirements = vec![self.not_revoked(&subject.digests)];
+        let Some(rule) = self.rule(subject.name) else {
+            let what = format!("a rule for `{}`", subject.name);
             requirements.push(Requirement {
                 what,
                 met: Err("there is none, so nobody is trusted with that name".to_owned()),
             });
             return Judgement { requirements, until: None };
         };
-        let said = self.said(subject);
         let publisher = signer(
-            &said,
+            said,
             &rule.publishers,
             subject.now,
             |statement| statement.vetting.is_none(),
@@ -314,7 +395,7 @@ impl TrustPolicy {
             let same = |name: &str| {
                 self.keys.get(name).is_none_or(|key| Some(key) == self.keys.get(publisher))
             };
-            let met = signer(&said, &rule.vetters, subject.now, fresh, |name| !same(name));
+            let met = signer(said, &rule.vetters, subject.now, fresh, |name| !same(name));
             ends.extend(met.iter().filter_map(|(_, statement)| statement.expires));
             let vetted =
                 met.iter().filter_map(|(_, statement)| Some(statement.vetting.as_ref()?.at));
@@ -324,7 +405,7 @@ impl TrustPolicy {
             );
             let by_vetter = |key: &str| rule.vetters.iter().any(|name| name == key);
             let in_time = said.iter().any(|(key, statement)| by_vetter(key) && fresh(statement));
-            let late = if in_time { None } else { stale(&said, &rule.vetters, subject.now) };
+            let late = if in_time { None } else { stale(said, &rule.vetters, subject.now) };
             let met = met.map(|(key, _)| key.to_owned()).map_err(|why| late.unwrap_or(why));
             let since = rule.vetting_days.map_or_else(String::new, |days| {
                 format!(" in the last {}", days_in_words(days.into()))
@@ -338,13 +419,13 @@ impl TrustPolicy {
             });
         }
         requirements.extend(from_allowed(rule, subject.from));
-        requirements.push(grants_allowed(rule, about));
+        requirements.push(grants_allowed(rule, &subject.grants));
         requirements.extend(subject.installed.map(|installed| Requirement {
             what: format!("no version before the installed {installed}"),
-            met: if about.version >= *installed {
-                Ok(format!("it is {}", about.version))
+            met: if subject.version >= installed {
+                Ok(format!("it is {}", subject.version))
             } else {
-                Err(format!("it is {}", about.version))
+                Err(format!("it is {}", subject.version))
             },
         }));
         Judgement { requirements, until: ends.into_iter().min() }
@@ -368,16 +449,24 @@ impl TrustPolicy {
         signed.map(|(name, public)| (name.as_str(), self.gone.contains(public)))
     }
 
-    fn not_revoked(&self, index: &BundleIndex) -> Requirement {
-        let all = std::iter::once(index.digest())
-            .chain(index.about().components.iter().map(|component| component.digest));
-        let all = all.chain(index.manifests().iter().map(|manifest| manifest.digest));
-        let revoked = all.into_iter().find(|digest| self.revoked.digests.contains(digest));
+    fn not_revoked(&self, digests: &[Digest]) -> Requirement {
+        let revoked = digests.iter().find(|digest| self.revoked.digests.contains(digest));
         let met = revoked.map_or_else(
             || Ok("none of its digests is revoked".to_owned()),
             |digest| Err(format!("{digest} is revoked")),
         );
         Requirement { what: "revocation".to_owned(), met }
+    }
+
+    fn digests(index: &BundleIndex) -> Vec<Digest> {
+        let components = index.about().components.iter().map(|component| component.digest);
+        let manifests = index.manifests().iter().map(|manifest| manifest.digest);
+        std::iter::once(index.digest()).chain(components).chain(manifests).collect()
+    }
+
+    fn listed_digests(listed: &ListedVersion) -> Vec<Digest> {
+        let components = listed.plugins.iter().map(|plugin| plugin.digest);
+        std::iter::once(listed.digest).chain(components).collect()
     }
 
     /// Returns the statements about exactly this index by keys of the policy that are not revoked,
@@ -453,13 +542,7 @@ fn from_allowed(rule: &Rule, from: Option<&str>) -> Option<Requirement> {
     Some(Requirement { what: format!("from {}", any_of(&rule.registries)), met })
 }
 
-fn grants_allowed(rule: &Rule, about: &About) -> Requirement {
-    let asked: BTreeSet<&str> = about
-        .components
-        .iter()
-        .flat_map(|component| &component.wants.grants)
-        .map(String::as_str)
-        .collect();
+fn grants_allowed(rule: &Rule, asked: &BTreeSet<&str>) -> Requirement {
     let wide =
         asked.iter().find(|grant| !rule.grants.iter().any(|allowed| grant_key(grant) == allowed));
     let what = if rule.grants.is_empty() {

@@ -1,7 +1,7 @@
 //! The errors of requests to a registry.
 
 use crate::access::TransferLimits;
-use portcullis_bundle::{BundleError, SignatureError};
+use portcullis_bundle::{BundleError, IndexArtifactError, SignatureError};
 use portcullis_core::text::strip_quotes;
 use std::time::Duration;
 
@@ -89,6 +89,9 @@ pub enum ErrorReason {
     /// The bytes are not the bundle's, or not a bundle.
     #[error(transparent)]
     Bundle(#[from] Box<BundleError>),
+    /// The bytes are not those of an index of bundles.
+    #[error(transparent)]
+    Index(#[from] Box<IndexArtifactError>),
     /// A signature whose bytes are not the named ones, or that could not be written.
     #[error(transparent)]
     Signature(#[from] Box<SignatureError>),

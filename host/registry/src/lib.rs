@@ -1,4 +1,4 @@
-//! Bundles in OCI registries: pushed, pulled, and signed later.
+//! Bundles, and indexes of bundles, in OCI registries: pushed, pulled, and signed later.
 //!
 //! ```text
 //! Reference --tag--> bytes of the index --hash--> digest --> manifests, configs, components, signatures: by digest alone
@@ -35,6 +35,7 @@ mod download;
 mod error;
 mod exchange;
 mod helper;
+mod index;
 mod lookup;
 mod proxy;
 mod pull;
@@ -49,6 +50,7 @@ mod versions;
 pub use access::{Access, AccessError, TransferLimits, UseObserver};
 pub use client::Client;
 pub use error::{ErrorReason, RegistryError};
+pub use index::PulledIndex;
 pub use proxy::Proxies;
 pub use pull::PulledBundle;
 pub use reference::{Reference, ReferenceError, Tag};

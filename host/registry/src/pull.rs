@@ -85,34 +85,32 @@ impl Client {
     }
 }
 
-/// Fetches the index that the session's reference names.
+/// Fetches the bundle's own index that the session's reference names.
 pub(crate) fn index(session: &RegistrySession<'_>) -> Result<BundleIndex, RegistryError> {
+    let bytes = named_document(session, INDEX, MOST_DOCUMENT)?;
+    BundleIndex::parse_index(&bytes)
+        .map_err(|error| session.error(&named(session), Box::new(BundleError::from(error))))
+}
+
+/// Fetches the document of that media type that the session's reference names, at most `most`
+/// bytes.
+pub(crate) fn named_document(
+    session: &RegistrySession<'_>,
+    media_type: &str,
+    most: u64,
+) -> Result<Vec<u8>, RegistryError> {
     let (reference, asked) = (session.reference(), named(session));
-    let bytes = match (reference.digest(), reference.tag()) {
-        (Some(digest), _) => {
-            let bytes = document(
-                session,
-                session.url(&format!("manifests/{digest}")),
-                INDEX,
-                &asked,
-                MOST_DOCUMENT,
-            )?;
-            held(session, &asked, digest, bytes)?
-        }
-        (None, Some(tag)) => document(
-            session,
-            session.url(&format!("manifests/{tag}")),
-            INDEX,
-            &asked,
-            MOST_DOCUMENT,
-        )?,
+    let fetch = |under: &str| {
+        document(session, session.url(&format!("manifests/{under}")), media_type, &asked, most)
+    };
+    match (reference.digest(), reference.tag()) {
+        (Some(digest), _) => held(session, &asked, digest, fetch(&digest.to_string())?),
+        (None, Some(tag)) => fetch(tag.as_str()),
         (None, None) => {
             let what = format!("it names neither a tag nor a digest; write `{reference}:TAG`");
-            return Err(session.error(&asked, ErrorReason::Malformed(what)));
+            Err(session.error(&asked, ErrorReason::Malformed(what)))
         }
-    };
-    BundleIndex::parse_index(&bytes)
-        .map_err(|error| session.error(&asked, Box::new(BundleError::from(error))))
+    }
 }
 
 /// Returns the descriptor of an index.

@@ -26,18 +26,8 @@ impl Client {
         progress: &mut dyn FnMut(TransferProgress<'_>),
     ) -> Result<Digest, RegistryError> {
         let session = RegistrySession::new(self, reference, TokenAction::Push)?;
-        let (index, asked) = (bundle.index(), pull::named(&session));
-        match (reference.digest(), reference.tag()) {
-            (Some(wanted), _) if wanted != index.digest() => {
-                let found = index.digest();
-                return Err(session.error(&asked, Box::new(BundleError::Swapped { wanted, found })));
-            }
-            (None, None) => {
-                let what = format!("it names no tag to give the bundle; write `{reference}:TAG`");
-                return Err(session.error(&asked, ErrorReason::Malformed(what)));
-            }
-            _ => {}
-        }
+        let index = bundle.index();
+        check_target(&session, index.digest())?;
         let manifests: BTreeSet<Digest> =
             index.manifests().iter().map(|manifest| manifest.digest).collect();
         let components = &bundle.about().components;
@@ -81,5 +71,23 @@ impl Client {
         let index = pull::index(&session)?;
         referrers::push(&session, &pull::described(&index), signatures)?;
         Ok(index.digest())
+    }
+}
+
+/// Checks that the session's reference names this digest, or a tag to give it.
+pub(crate) fn check_target(
+    session: &RegistrySession<'_>,
+    found: Digest,
+) -> Result<(), RegistryError> {
+    let (reference, asked) = (session.reference(), pull::named(session));
+    match (reference.digest(), reference.tag()) {
+        (Some(wanted), _) if wanted != found => {
+            Err(session.error(&asked, Box::new(BundleError::Swapped { wanted, found })))
+        }
+        (None, None) => {
+            let what = format!("it names no tag to give it; write `{reference}:TAG`");
+            Err(session.error(&asked, ErrorReason::Malformed(what)))
+        }
+        _ => Ok(()),
     }
 }

@@ -10,6 +10,7 @@ use portcullis_config::problem::{KeyProblem, Problems};
 use portcullis_core::policy::Strategy;
 use portcullis_core::text::one_line;
 use portcullis_engine::SettingValue as Value;
+use portcullis_network::{DocumentError, DocumentFolder};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -26,7 +27,8 @@ pub fn find_mistakes(
         .into_iter()
         .chain(exports(config, person, credentials))
         .chain(check_decider(config))
-        .chain(plugins_folder(settled, config));
+        .chain(plugins_folder(settled, config))
+        .chain(upgrade_source(config));
     let keys = keys.map(|problem| place_problem(settled, Some(config), &problem));
     ignored.chain(keys).collect()
 }
@@ -108,6 +110,23 @@ fn name_key(
         said.is_some_and(|said| said.contains_key(key))
     });
     KeyProblem { key: known.unwrap_or(table).to_owned(), what: format!("{what}: {why}") }
+}
+
+/// Reports a place of new versions that `upgrade --check` would not ask.
+fn upgrade_source(config: &Config) -> Option<KeyProblem> {
+    let source = config.upgrade.source.as_deref()?;
+    let why = match DocumentFolder::parse_address(source) {
+        _ if source.starts_with('/') || source.starts_with("~/") => return None,
+        Ok(_) => return None,
+        Err(DocumentError::Malformed) => {
+            "it takes a folder from `/` or `~/` on, or `https://HOST/FOLDER`".to_owned()
+        }
+        Err(error) => error.to_string(),
+    };
+    Some(KeyProblem {
+        key: "upgrade.source".to_owned(),
+        what: format!("`upgrade.source` is `{}`: {why}", one_line(source, 400)),
+    })
 }
 
 /// Reports a plugins folder that somebody named and that does not exist: its plugins do not run.

@@ -42,6 +42,12 @@ pub mod parts;
 pub mod plugin_mistakes;
 pub mod plugin_specs;
 pub mod privacy;
+#[cfg(any(not(target_os = "linux"), test))]
+#[cfg_attr(
+    target_os = "linux",
+    allow(dead_code, reason = "only its tests run where there is `/proc`")
+)]
+pub mod process_list;
 pub mod process_tree;
 pub mod protected_paths;
 pub mod quarantine;

@@ -24,8 +24,8 @@ use crate::folder_locations::{FolderLocations, Location, MOST_PARTS};
 use portcullis_agents::SMALL_HOOK;
 use portcullis_agents::settings::{Folders, SettingsLayout, SettingsScope};
 use portcullis_config::Config;
-use portcullis_config::boundary::{self, BOUNDARY_SOCKET, user_of_state};
-use portcullis_config::paths::{PROJECT_FILE, Paths, SECOND_PROGRAM, unit_files};
+use portcullis_config::boundary::{self, BOUNDARY_FILE, BOUNDARY_SOCKET, user_of_state};
+use portcullis_config::paths::{PROJECT_FILE, Paths, SECOND_PROGRAM, own_program, unit_files};
 use portcullis_core::facts::normalise_path;
 use portcullis_core::policy::GuardedPath;
 use std::borrow::Cow;
@@ -119,7 +119,7 @@ impl ListBasis {
             managed: places.managed.clone(),
             plugins: config.plugins_dir.clone(),
             project: places.project.clone(),
-            program: std::env::current_exe().ok(),
+            program: own_program().ok(),
             units: unit_files(places),
             clients: layouts().map(folders).collect(),
             named: rules.chain(prompts).collect(),
@@ -194,7 +194,7 @@ pub fn by_name(person: &str, cwd: &str) -> Vec<GuardedPath> {
     for layout in layouts() {
         list.client(&layout.usual_folders(home, Path::new(cwd)));
     }
-    list.add(Path::new("/etc/portcullis"), ORGANISATION);
+    list.add(Path::new(BOUNDARY_FILE).parent().unwrap_or(Path::new(BOUNDARY_FILE)), ORGANISATION);
     list.in_project(Path::new(cwd), PROJECT_FILE, OF_PROJECT);
     list.in_project(Path::new(cwd), LOCK_FILE, LOCK);
     list.anywhere();

@@ -5,6 +5,7 @@ use crate::reviewer::{Disk, PluginObserver, ReviewContext, Reviewer};
 use crate::step_detail;
 use crate::timeline::ActiveInterventions;
 use crate::workspace::reported::ReportedDisk;
+use portcullis_core::action::StepDetail;
 use portcullis_core::policy::LimitPolicy;
 use portcullis_core::record::Record;
 use portcullis_core::session::State;
@@ -16,12 +17,15 @@ use std::collections::BTreeMap;
 /// given, which is shorter.
 const KEPT_STEPS: u64 = 256;
 
+/// The records of each step, by the agent that took it.
+type Documents = BTreeMap<(Option<String>, u64), Vec<String>>;
+
 /// A session's state during a replay, as the store would hold it.
 #[derive(Default)]
 pub struct ReviewSession {
     shared: portcullis_core::session::Session,
     agents: BTreeMap<Option<String>, portcullis_core::session::AgentState>,
-    documents: BTreeMap<(Option<String>, u64), Vec<String>>,
+    documents: Documents,
     reported: ReportedDisk,
 }
 
@@ -45,10 +49,7 @@ impl ReviewSession {
         };
         self.reported.follow(item.makes.as_deref());
         let documents = &self.documents;
-        let details = |step: u64| {
-            let documents = documents.get(&(agent.clone(), step))?;
-            step_detail::parse_step(documents.iter().map(String::as_str))
-        };
+        let details = |step: u64| find_step(documents, &agent, step);
         let seen = item.seen.as_ref();
         let kept = RecordedUndo(seen.and_then(|seen| seen.kept.as_ref()));
         let around = ReviewContext {
@@ -85,6 +86,12 @@ impl ReviewSession {
         &mut self.shared
     }
 
+    /// Returns a past step of an agent in full.
+    #[must_use]
+    pub fn find_step(&self, agent: Option<&str>, step: u64) -> Option<StepDetail> {
+        find_step(&self.documents, &agent.map(str::to_owned), step)
+    }
+
     /// Returns the newest actions of an agent, one line each.
     pub fn recent_steps(&self, agent: Option<&str>) -> Vec<String> {
         let agent = self.agents.get(&agent.map(str::to_owned));
@@ -101,4 +108,9 @@ impl ReviewSession {
             stopped: self.shared.stopped.clone(),
         }
     }
+}
+
+fn find_step(documents: &Documents, agent: &Option<String>, step: u64) -> Option<StepDetail> {
+    let documents = documents.get(&(agent.clone(), step))?;
+    step_detail::parse_step(documents.iter().map(String::as_str))
 }

@@ -256,7 +256,7 @@ const ATTACKS: &[Attack] = &[
             }
             files.insert("index.json".into(), serde_json::to_vec(&contents).unwrap());
         },
-        "not to this bundle",
+        "not to this artifact",
     ),
 ];
 

@@ -10,6 +10,8 @@
 
 mod archives;
 mod attacks;
+mod index_trust;
+mod indexes;
 mod keys;
 mod locks;
 mod sample;

@@ -83,6 +83,14 @@ pub fn replace_archive(path: &Path, bundle: &Bundle, signatures: &[Signature]) -
     put(&path, bundle, signatures, rights)
 }
 
+/// Writes an archive atomically, in place of whatever has its name.
+///
+/// # Errors
+/// Fails if the archive cannot be written.
+pub fn write_archive_file(path: &Path, bundle: &Bundle, signatures: &[Signature]) -> Result<()> {
+    put(path, bundle, signatures, RIGHTS)
+}
+
 /// Adds a signature to an archive that already holds these; returns false if it was already there.
 ///
 /// # Errors
@@ -108,6 +116,8 @@ fn put(path: &Path, bundle: &Bundle, signatures: &[Signature], rights: u32) -> R
     .with_context(context)
 }
 
-fn display_path(path: &Path) -> String {
+/// Formats a path for messages.
+#[must_use]
+pub fn display_path(path: &Path) -> String {
     one_line(&path.display().to_string(), 400)
 }

@@ -186,12 +186,12 @@ pub fn install_bundle(
     ready: &InstallPlan,
     now: u64,
 ) -> Result<()> {
-    let FetchedBundle { bundle, signatures, from, .. } = &ready.fetched;
-    let locked = LockedBundle::for_bundle(
-        bundle,
-        from.clone(),
-        ready.judged.signers.iter().copied().collect(),
-    );
+    let FetchedBundle { bundle, signatures, from, index, .. } = &ready.fetched;
+    let signers = ready.judged.signers.iter().copied().collect();
+    let locked = LockedBundle {
+        index: index.clone(),
+        ..LockedBundle::for_bundle(bundle, from.clone(), signers)
+    };
     no_lock_differs(places, target, &locked)?;
     no_name_twice(places, &Config::load(places, Some(home))?.plugins_dir, target, &locked)?;
     open_store(places)?.install_bundle(bundle, signatures, from.clone())?;

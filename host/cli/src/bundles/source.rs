@@ -3,7 +3,7 @@
 use super::archive;
 use crate::error::{Context, Error, Result};
 use indicatif::{ProgressBar, ProgressStyle};
-use portcullis_bundle::{Bundle, Signature};
+use portcullis_bundle::{Bundle, BundleName, Signature};
 use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_core::text::one_line;
@@ -12,6 +12,8 @@ use portcullis_registry::{
 };
 use portcullis_review::credentials::{open_credentials, record_use};
 use portcullis_store::{Durability, Home};
+use semver::Version;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Options for reaching registries, shared by every command that contacts one.
@@ -27,6 +29,15 @@ pub struct RegistryOptions {
     /// your own firewall
     #[arg(long, value_name = "HOST", help_heading = "Registry")]
     plain_http: Vec<String>,
+}
+
+/// What is to be installed, as named on the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InstallTarget {
+    /// A place that holds it.
+    Source(BundleSource),
+    /// A name that an index leads to a place.
+    Named(BundleName, Option<Version>),
 }
 
 /// A source named on the command line.
@@ -47,11 +58,20 @@ pub struct FetchedBundle {
     pub signatures: Vec<Signature>,
     /// The registry and repository that it came from; `None` for an archive.
     pub from: Option<String>,
+    /// The index that listed it, if it was found by its name.
+    pub index: Option<BundleName>,
     /// Signatures in an unsupported format.
     pub unread: Vec<UnsupportedSignature>,
 }
 
 impl RegistryOptions {
+    /// Returns the words of the command line that say the same to another command.
+    pub fn words(&self) -> Vec<OsString> {
+        let ca = self.ca.iter().flat_map(|file| ["--ca".into(), file.as_os_str().to_owned()]);
+        let plain = self.plain_http.iter().flat_map(|host| ["--plain-http".into(), host.into()]);
+        ca.chain(plain).collect()
+    }
+
     /// Creates a client for registries.
     ///
     /// # Errors
@@ -77,6 +97,41 @@ fn use_credentials(access: &mut Access) -> Result<()> {
         let _unrecorded = record_use(&home, Durability::Process, noted, now_ms());
     }));
     Ok(())
+}
+
+impl InstallTarget {
+    /// Parses a target: a source, or a bundle's name with an optional `@VERSION`. A text whose first
+    /// part could be a registry's host is never a name.
+    ///
+    /// # Errors
+    /// Fails if the text is neither.
+    pub fn parse_target(text: &str) -> Result<Self> {
+        let first = text.split('/').next().unwrap_or_default();
+        let is_place = text.starts_with(['/', '.', '~']) || text.ends_with(".tar");
+        if is_place || (first.contains(['.', ':']) && text.contains('/')) || first == "localhost" {
+            return BundleSource::parse_source(text).map(Self::Source);
+        }
+        let (name, version) = match text.split_once('@') {
+            Some((name, version)) => (name, Some(version)),
+            None => (text, None),
+        };
+        let Ok(name) = name.parse::<BundleName>() else {
+            let hint = "by its name, a bundle is `NAME` or `NAME@VERSION`";
+            return BundleSource::parse_source(text)
+                .map(Self::Source)
+                .map_err(|error| error.with_hint(hint));
+        };
+        let version = version.map(|version| {
+            version.parse::<Version>().map_err(|_| {
+                let shown = one_line(version, 100);
+                Error::invalid(format!("`{shown}` is not a version of `{name}`")).with_hint(format!(
+                    "a version is three numbers, as in `{name}@1.2.0`; a tag or a digest takes a \
+                     registry, as in `ghcr.io/{name}@sha256:...`"
+                ))
+            })
+        });
+        Ok(Self::Named(name, version.transpose()?))
+    }
 }
 
 impl BundleSource {
@@ -108,7 +163,13 @@ impl BundleSource {
         match self {
             Self::Archive(path) => {
                 let (bundle, signatures) = archive::read_archive_file(path)?;
-                Ok(FetchedBundle { bundle, signatures, from: None, unread: Vec::new() })
+                Ok(FetchedBundle {
+                    bundle,
+                    signatures,
+                    from: None,
+                    index: None,
+                    unread: Vec::new(),
+                })
             }
             Self::Registry(reference) => pull_bundle(&reach.client()?, reference),
         }
@@ -129,6 +190,7 @@ pub fn pull_bundle(client: &Client, reference: &Reference) -> Result<FetchedBund
         bundle: pulled.bundle,
         signatures: pulled.signatures,
         from,
+        index: None,
         unread: pulled.unread,
     })
 }

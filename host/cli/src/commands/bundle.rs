@@ -4,6 +4,8 @@
 mod build;
 mod builtin;
 mod diff;
+mod index;
+mod info;
 mod install;
 pub mod key;
 mod list;
@@ -12,10 +14,11 @@ mod pull;
 mod push;
 mod remove;
 mod revoke;
+mod search;
 pub mod sign;
 mod update;
 mod verify;
-mod vet;
+pub mod vet;
 
 use crate::error::Result;
 use crate::exit::CommandExit;
@@ -40,6 +43,13 @@ pub enum Command {
     Push(push::Arguments),
     /// Pull a bundle from a registry into an archive; installs nothing
     Pull(pull::Arguments),
+    /// Find bundles by words in the indexes that are here
+    Search(search::Arguments),
+    /// Show what an index says of a bundle, and whether this machine would trust it
+    Info(info::Arguments),
+    /// Fetch, build, sign and mirror indexes of bundles
+    #[command(subcommand)]
+    Index(index::Command),
     /// Install and lock bundles that this machine trusts; without arguments, install what the locks
     /// name (not for agents)
     Install(install::Arguments),
@@ -63,6 +73,9 @@ pub fn run_bundle(command: &Command) -> Result<CommandExit> {
         Command::Diff(arguments) => diff::run_diff(arguments),
         Command::Push(arguments) => push::run_push(arguments),
         Command::Pull(arguments) => pull::run_pull(arguments),
+        Command::Search(arguments) => search::run_search(arguments),
+        Command::Info(arguments) => info::run_info(arguments),
+        Command::Index(command) => index::run_index(command),
         Command::Install(arguments) => install::run_install(arguments),
         Command::Update(arguments) => update::run_update(arguments),
         Command::List(arguments) => list::run_list(arguments),

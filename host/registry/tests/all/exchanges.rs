@@ -122,7 +122,7 @@ fn missing_blobs_are_reported() {
     );
     failed(
         client.push_bundle(&first, &[], &at(port, ""), &mut unseen),
-        "it names no tag to give the bundle",
+        "it names no tag to give it",
         "no tag",
     );
     failed(

@@ -12,6 +12,7 @@ mod credentials;
 mod exchanges;
 mod fake;
 mod hostile;
+mod indexes;
 mod lists;
 mod others;
 mod proxies;

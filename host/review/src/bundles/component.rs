@@ -2,7 +2,9 @@
 //! description, and to check that description later.
 
 use anyhow::{Context, Result, anyhow, bail};
-use portcullis_bundle::{Bundle, Component, ComponentRequests, Digest, Plugin};
+use portcullis_bundle::{
+    Bundle, Component, ComponentRequests, Digest, ListedVersion, Plugin, Signature,
+};
 use portcullis_core::text::one_line;
 use portcullis_engine::{Import, Inspection, Kind, inspect_all};
 
@@ -58,6 +60,27 @@ pub fn check_description(bundle: &Bundle) -> Result<()> {
             .map_err(|what| anyhow!("the bundle and the bytes of `{title}` disagree: {what}"))?;
     }
     Ok(())
+}
+
+/// Describes a bundle for an index, from its archive alone. `reference` is the registry and
+/// repository from which it is fetched.
+///
+/// # Errors
+/// Fails if its description and its bytes differ.
+pub fn list_version(
+    bundle: &Bundle,
+    signatures: &[Signature],
+    reference: String,
+) -> Result<ListedVersion> {
+    check_description(bundle)?;
+    let reads = |component: &Component, plugin: &Plugin| {
+        let all = bundle.component_bytes(component).and_then(|bytes| inspect_all(bytes).ok());
+        let described = all.into_iter().flatten().filter_map(|inspection| inspection.descriptor);
+        let is_sole = component.plugins.len() == 1;
+        let named = described.into_iter().find(|said| is_sole || said.name == plugin.name);
+        named.map(|said| said.reads).unwrap_or_default()
+    };
+    Ok(ListedVersion::of_bundle(bundle, signatures, reference, reads))
 }
 
 fn held_against(declared: &Component, found: &Component) -> Result<(), String> {

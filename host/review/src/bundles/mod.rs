@@ -17,11 +17,12 @@
 //! - the person's files next to theirs; the project's `portcullis.lock` in the project's folder. A
 //!   project has no trust policy: a cloned repository would bring its own keys.
 //! - trust policy and lock of the fleet's orders, if the machine takes any;
-//! - installed bundles in the state folder.
+//! - installed bundles in the state folder, and the newest copy of each index of bundles.
 //!
 //! The commands install, update and show bundles.
 
 mod component;
+pub mod indexes;
 pub mod locks;
 pub mod policies;
 pub mod receipt;
@@ -29,7 +30,7 @@ pub mod receipt;
 mod tests;
 pub mod verify;
 
-pub use component::{check_description, describe_component, list_exports};
+pub use component::{check_description, describe_component, list_exports, list_version};
 pub use policies::Policies;
 
 use anyhow::{Context, Result};

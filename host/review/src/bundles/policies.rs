@@ -2,12 +2,16 @@
 //! fleet's orders. A bundle has to satisfy all that exist, so that none weakens another.
 
 use anyhow::{Context, Result, anyhow, bail};
-use portcullis_bundle::{CandidateBundle, Judgement, KeyId, Requirement, Signature, TrustPolicy};
+use portcullis_bundle::{
+    BundleName, CandidateBundle, CandidateIndex, IndexSource, Judgement, KeyId, ListedVersion,
+    NameScope, Requirement, Signature, TrustPolicy,
+};
 use portcullis_config::file;
 use portcullis_config::paths::Paths;
 use portcullis_core::known_failure::KnownFailure;
 use portcullis_core::text::one_line;
 use portcullis_fleet::orders::Orders;
+use semver::Version;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -40,6 +44,19 @@ pub enum PolicyOwner {
     Fleet,
     /// A file that a command names, which replaces all.
     Named,
+}
+
+/// An index of bundles that the policies name.
+#[derive(Clone, Debug)]
+pub struct NamedIndex {
+    /// Its name.
+    pub name: BundleName,
+    /// The place from which it is fetched: that of the first policy that names it.
+    pub source: IndexSource,
+    /// The names that it may list, by that policy.
+    pub scopes: Vec<NameScope>,
+    /// The owner of that policy.
+    pub owner: PolicyOwner,
 }
 
 /// The result for a trusted bundle.
@@ -146,24 +163,101 @@ impl Policies {
     /// Judges a bundle by all policies; without any policy nothing is trusted.
     #[must_use]
     pub fn judge_bundle(&self, subject: &CandidateBundle<'_>) -> Judgement {
+        self.judge_by_all(
+            |trust| trust.judge_bundle(subject),
+            |trust| trust.check_revocation(subject.index),
+        )
+    }
+
+    /// Judges a version that an index lists by what the index says of it: a forecast, since only an
+    /// installation sees the bundle and its signatures.
+    #[must_use]
+    pub fn preview_bundle(
+        &self,
+        name: &BundleName,
+        listed: &ListedVersion,
+        installed: Option<&Version>,
+        now: u64,
+    ) -> Judgement {
+        self.judge_by_all(
+            |trust| trust.preview_bundle(name, listed, installed, now),
+            |trust| trust.check_listed_revocation(listed),
+        )
+    }
+
+    fn judge_by_all(
+        &self,
+        judge: impl Fn(&TrustPolicy) -> Judgement,
+        check_revocation: impl Fn(&TrustPolicy) -> Requirement,
+    ) -> Judgement {
         let ruled = self.all.iter().any(|(_, trust)| trust.has_rules());
-        let judge = |(owner, trust): &(PolicyOwner, TrustPolicy)| {
+        let judged = self.all.iter().map(|(owner, trust)| {
             // Beside others, a policy without rules only revokes; what they trust stays trusted.
-            let mut judged = if ruled && !trust.has_rules() {
-                Judgement { requirements: vec![trust.check_revocation(subject.index)], until: None }
+            let judged = if ruled && !trust.has_rules() {
+                Judgement { requirements: vec![check_revocation(trust)], until: None }
             } else {
-                trust.judge_bundle(subject)
+                judge(trust)
             };
-            if self.all.len() > 1 {
-                for requirement in &mut judged.requirements {
-                    requirement.what =
-                        format!("{} ({}'s policy)", requirement.what, owner.as_str());
+            self.name_owner(judged, *owner)
+        });
+        let judged = judged.reduce(Judgement::merge_with);
+        judged.unwrap_or_else(|| Judgement { requirements: vec![self.none()], until: None })
+    }
+
+    /// Adds whose policy a requirement is, where there are several.
+    fn name_owner(&self, mut judged: Judgement, owner: PolicyOwner) -> Judgement {
+        if self.all.len() > 1 {
+            for requirement in &mut judged.requirements {
+                requirement.what = format!("{} ({}'s policy)", requirement.what, owner.as_str());
+            }
+        }
+        judged
+    }
+
+    /// Returns the indexes of bundles that the policies name, in the order of precedence: those of
+    /// the first policy that names any come first.
+    #[must_use]
+    pub fn list_indexes(&self) -> Vec<NamedIndex> {
+        let mut all: Vec<NamedIndex> = Vec::new();
+        for (owner, trust) in &self.all {
+            for index in trust.indexes() {
+                if !all.iter().any(|known| known.name == *index.name()) {
+                    all.push(NamedIndex {
+                        name: index.name().clone(),
+                        source: index.source().clone(),
+                        scopes: index.scopes().to_vec(),
+                        owner: *owner,
+                    });
                 }
             }
-            judged
-        };
-        let judged = self.all.iter().map(judge).reduce(Judgement::merge_with);
+        }
+        all
+    }
+
+    /// Judges an index of bundles by all policies that name any index; a policy without one does not
+    /// restrict those of another.
+    #[must_use]
+    pub fn judge_index(&self, name: &BundleName, subject: &CandidateIndex<'_>) -> Judgement {
+        let naming = self.all.iter().filter(|(_, trust)| !trust.indexes().is_empty());
+        let judged = naming
+            .map(|(owner, trust)| self.name_owner(trust.judge_index(name, subject), *owner))
+            .reduce(Judgement::merge_with);
         judged.unwrap_or_else(|| Judgement { requirements: vec![self.none()], until: None })
+    }
+
+    /// Checks that an index of bundles satisfies all policies.
+    ///
+    /// # Errors
+    /// Fails with the requirements that are not met.
+    pub fn require_index(&self, name: &BundleName, subject: &CandidateIndex<'_>) -> Result<()> {
+        let judged = self.judge_index(name, subject);
+        if judged.is_trusted() {
+            return Ok(());
+        }
+        bail!(KnownFailure::Untrusted(format!(
+            "the index `{name}` is refused: {}",
+            missed_requirements(&judged)
+        )))
     }
 
     /// Checks that a bundle satisfies all policies.
@@ -176,15 +270,11 @@ impl Policies {
             return Ok(TrustedBundle { until: judged.until, signers: self.find_signers(subject)? });
         }
         let about = subject.index.about();
-        let missed = judged
-            .requirements
-            .iter()
-            .filter_map(|one| one.met.as_ref().err().map(|why| format!("{}: {why}", one.what)));
         bail!(KnownFailure::Untrusted(format!(
             "`{} {}` is not trusted: {}",
             about.name,
             about.version,
-            missed.collect::<Vec<_>>().join("; ")
+            missed_requirements(&judged)
         )))
     }
 
@@ -221,8 +311,20 @@ impl Policies {
     }
 }
 
+/// Formats the requirements that are not met.
+#[must_use]
+pub fn missed_requirements(judged: &Judgement) -> String {
+    let missed = judged
+        .requirements
+        .iter()
+        .filter_map(|one| one.met.as_ref().err().map(|why| format!("{}: {why}", one.what)));
+    missed.collect::<Vec<_>>().join("; ")
+}
+
 impl PolicyOwner {
-    const fn as_str(self) -> &'static str {
+    /// Returns its name for people.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Organisation => "organisation",
             Self::Person => "person",

@@ -60,8 +60,9 @@ impl Plugins for ObservedPlugins<'_> {
         issue: &Issue,
         situation: &Situation,
         context: &Context,
+        details: &Details<'_>,
     ) -> Option<PluginResponse<Response>> {
-        let answer = self.plugins.intervene(name, issue, situation, context);
+        let answer = self.plugins.intervene(name, issue, situation, context, details);
         answer.iter().for_each(|answer| self.observer.intervened(answer));
         answer
     }

@@ -1,12 +1,16 @@
 //! `portcullis bundle install`: installs trusted bundles and locks them.
 
 use super::plan_report::{self, ReportedBundle};
+use crate::bundles::indexes::{
+    fetch_listed, find_bundle, find_mirrored, refresh_covering, select_version,
+};
 use crate::bundles::install::{self, InstallLock, InstallPlan, LockFile};
-use crate::bundles::source::{self, BundleSource, RegistryOptions};
+use crate::bundles::source::{self, BundleSource, FetchedBundle, InstallTarget, RegistryOptions};
 use crate::error::{Context, Result};
 use crate::exit::CommandExit;
 use crate::recorded_action::record_action;
 use crate::{interactive, paint};
+use portcullis_bundle::LockedBundle;
 use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_core::text::one_line;
@@ -21,8 +25,9 @@ use std::fmt::Write;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Archives, or references to registries; without any, the bundles that the locks name
-    #[arg(value_name = "ARCHIVE|REFERENCE")]
+    /// Archives, references to registries, or names that an index leads to a registry; without any,
+    /// the bundles that the locks name
+    #[arg(value_name = "ARCHIVE|REFERENCE|NAME[@VERSION]")]
     bundles: Vec<String>,
     /// Lock it for all your projects instead of this one
     #[arg(long, requires = "bundles")]
@@ -62,14 +67,24 @@ fn named(
 ) -> Result<CommandExit> {
     // All names are parsed before anything is fetched, and everything is fetched before anything is
     // installed.
-    let sources = arguments
+    let targets = arguments
         .bundles
         .iter()
-        .map(|text| BundleSource::parse_source(text))
+        .map(|text| InstallTarget::parse_target(text))
         .collect::<Result<Vec<_>>>()?;
-    let fetched = sources
+    if !arguments.dry_run {
+        let named = targets.iter().filter_map(|target| match target {
+            InstallTarget::Named(name, _) => Some(name.clone()),
+            InstallTarget::Source(_) => None,
+        });
+        let names: Vec<_> = named.collect();
+        let _turn = InstallLock::take_lock(places)?;
+        refresh_covering(home, policies, &names, &arguments.reach)?;
+    }
+    let locked = LockFile::find_lock(places, arguments.global)?;
+    let fetched = targets
         .iter()
-        .map(|source| source.fetch_bundle(&arguments.reach))
+        .map(|target| fetch_target(home, policies, &locked, target, &arguments.reach))
         .collect::<Result<Vec<_>>>()?;
     let _turn = InstallLock::take_lock(places)?;
     let mut target = LockFile::find_lock(places, arguments.global)?;
@@ -92,11 +107,31 @@ fn named(
         ));
     } else if !arguments.dry_run {
         paint::print_text(&format!(
-            "locked in `{}`; every review from now on runs them\n",
-            install::display_path(&target.path)
+            "locked in `{}`; every review from now on runs them\n{}\n",
+            install::display_path(&target.path),
+            paint::dim(
+                "`portcullis doctor` compiles them now; else the next action waits for it, 15 s at most"
+            )
         ));
     }
     Ok(CommandExit::Success)
+}
+
+fn fetch_target(
+    home: &Home,
+    policies: &Policies,
+    locked: &LockFile,
+    target: &InstallTarget,
+    reach: &RegistryOptions,
+) -> Result<FetchedBundle> {
+    match target {
+        InstallTarget::Source(source) => source.fetch_bundle(reach),
+        InstallTarget::Named(name, version) => {
+            let found = find_bundle(home, policies, name)?;
+            let locked = locked.lock.find_bundle(name);
+            fetch_listed(&select_version(found, version.as_ref(), locked)?, reach)
+        }
+    }
 }
 
 /// Asks for consent to a change of version: another version is another set of checks, so a person
@@ -168,10 +203,9 @@ fn locked(
         }
         let name = format!("{} {}", wanted.locked.name, wanted.locked.version);
         let context = || format!("`{}` locks `{name}`", install::display_path(&wanted.by));
-        let reference = source::of_locked(&wanted.locked).with_context(context)?;
+        let source = locked_source(policies, &wanted.locked).with_context(context)?;
         if !arguments.dry_run {
-            let found = source::pull_bundle(&arguments.reach.client()?, &reference)
-                .with_context(context)?;
+            let found = source.fetch_bundle(&arguments.reach).with_context(context)?;
             install::restore_bundle(places, wanted, &found, policies, now_ms())?;
         }
         fetched.push(name);
@@ -224,6 +258,15 @@ fn locked(
     };
     paint::print_text(&text);
     Ok(CommandExit::Success)
+}
+
+/// Returns the place of a locked bundle: the folder of the index that listed it, if it is there, or
+/// the registry that the lock names.
+fn locked_source(policies: &Policies, locked: &LockedBundle) -> Result<BundleSource> {
+    match find_mirrored(policies, locked) {
+        Some(path) => Ok(BundleSource::Archive(path)),
+        None => source::of_locked(locked).map(BundleSource::Registry),
+    }
 }
 
 fn question(lost: &[String], unknown: bool) -> String {

@@ -179,7 +179,8 @@ fn describe_key(part: &PublicKey, file: &Path) -> Result<String> {
         part.id()?,
         paint::dim("the id is the SHA-256 of the public part in DER"),
         paint::dim(
-            "# for `trust.toml` of those who trust it; PREFIX/ is what the names of its bundles begin with"
+            "# for `trust.toml` of those who trust it; PREFIX/ is what the names of its bundles begin with.\n\
+             # A vetter's key stands under `vetters`, that of an index under `signers` of an `[[index]]`."
         ),
         part.to_pem()?
     ))

@@ -96,8 +96,13 @@ pub fn run_revoke(arguments: &Arguments) -> Result<CommandExit> {
             new.join("\n  ")
         )),
     }
-    for why in stopped {
-        paint::print_text(&format!("{}\n", paint::warn(one_line(&why, 1000))));
+    for why in &stopped {
+        paint::print_text(&format!("{}\n", paint::warn(one_line(why, 1000))));
+    }
+    if !stopped.is_empty() {
+        paint::print_text(
+            "to go on: `portcullis bundle update` takes a newer version, and `portcullis bundle remove NAME` does without it\n",
+        );
     }
     Ok(CommandExit::Success)
 }

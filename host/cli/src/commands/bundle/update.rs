@@ -4,14 +4,18 @@
 use super::install::{confirm_change, install_and_record};
 use super::plan_report::{self, ReportedBundle};
 use super::vet::{self, MaterialPaths, Verdicts};
+use crate::bundles::indexes::{
+    ListedTarget, fetch_listed, find_bundle, refresh_covering, select_version,
+};
 use crate::bundles::install::{self, InstallLock, InstallPlan, LockFile};
-use crate::bundles::source::{self, RegistryOptions};
+use crate::bundles::source::{self, FetchedBundle, RegistryOptions};
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
 use crate::{interactive, paint};
 use portcullis_bundle::{BundleName, LockedBundle};
 use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
+use portcullis_core::text::one_line;
 use portcullis_registry::{Client, Reference, Tag};
 use portcullis_review::bundles::Policies;
 use portcullis_review::bundles::open_store;
@@ -55,36 +59,35 @@ pub fn run_update(arguments: &Arguments) -> Result<CommandExit> {
     let mut target = LockFile::find_lock(&places, arguments.global)?;
     let client = arguments.reach.client()?;
     let (mut reported, mut newer) = (Vec::new(), false);
-    for locked in requested_bundles(arguments, &target)? {
+    let requested = requested_bundles(arguments, &target)?;
+    let listed = requested.iter().filter(|locked| locked.index.is_some());
+    let names: Vec<BundleName> = listed.map(|locked| locked.name.clone()).collect();
+    // `--check` is for agents too, and what is kept here is for people to change.
+    if !arguments.check || interactive::refuse_agents().is_ok() {
+        refresh_covering(&home, &policies, &names, &arguments.reach)?;
+    }
+    for locked in requested {
         let name = &locked.name;
-        let Some(repository) = locked.from.as_deref() else {
-            if !arguments.json {
-                paint::print_text(&format!(
-                    "{name} {} is from an archive: `portcullis bundle install FILE` takes a newer one\n",
-                    locked.version
-                ));
+        let found = match (&locked.index, locked.from.as_deref()) {
+            (Some(index), _) => newer_listed(arguments, &home, &policies, &locked, index)?,
+            (None, Some(repository)) => newer_tagged(arguments, &client, &locked, repository)?,
+            (None, None) => {
+                if !arguments.json {
+                    paint::print_text(&format!(
+                        "{name} {} is from an archive: `portcullis bundle install FILE` takes a newer one\n",
+                        locked.version
+                    ));
+                }
+                continue;
             }
-            continue;
         };
-        let repository: Reference = repository.parse()?;
-        let found = newest(&client, &repository, &locked, arguments.to.as_ref())?;
-        let Some((version, tag)) = found else {
+        let Some(fetched) = found else {
             if !arguments.json {
                 paint::print_text(&format!("{name} {} is the newest\n", locked.version));
             }
             continue;
         };
-        let fetched = source::pull_bundle(&client, &repository.with_tag(tag.clone()))?;
-        let about = fetched.bundle.about();
-        if (&about.name, &about.version) != (name, &version) {
-            return Err(Error::integrity(format!(
-                "the tag `{}` of `{}` holds `{} {}`, not `{name} {version}`",
-                tag.as_str(),
-                repository.path(),
-                about.name,
-                about.version
-            )));
-        }
+        let version = fetched.bundle.about().version.clone();
         let ready = install::plan_install(&places, &home, &target, fetched, &policies, now_ms())
             .with_context(|| format!("`{name}` stays at {}", locked.version))?;
         newer = true;
@@ -118,6 +121,77 @@ pub fn run_update(arguments: &Arguments) -> Result<CommandExit> {
         ));
     }
     Ok(CommandExit::of_check(!(arguments.check && newer)))
+}
+
+/// Fetches a newer version that the index lists; `None` if there is none.
+fn newer_listed(
+    arguments: &Arguments,
+    home: &Home,
+    policies: &Policies,
+    locked: &LockedBundle,
+    index: &BundleName,
+) -> Result<Option<FetchedBundle>> {
+    let name = &locked.name;
+    let found = find_bundle(home, policies, name)
+        .with_context(|| format!("`{name} {}` came through an index", locked.version))?;
+    if found.index.name != *index {
+        return Err(Error::refused(format!(
+            "`{name}` came through the index `{index}`, and now `{}` takes precedence",
+            found.index.name
+        ))
+        .with_hint(format!("to take it from there, `portcullis bundle install {name}`")));
+    }
+    let current = found.bundle.find_version(&locked.version);
+    if let Some(reason) = current.and_then(|listed| listed.yanked.as_deref()) {
+        anstream::eprintln!(
+            "{}: `{name} {}` was withdrawn: {}",
+            paint::warn("warning"),
+            locked.version,
+            one_line(reason, 400)
+        );
+    }
+    let target: ListedTarget = match &arguments.to {
+        Some(to) => select_version(found, Some(to), Some(locked))?,
+        None => {
+            let may = |version: &Version| may_replace(locked, version);
+            let newest = found
+                .bundle
+                .versions
+                .iter()
+                .find(|listed| listed.yanked.is_none() && may(&listed.version));
+            let Some(listed) = newest.cloned() else { return Ok(None) };
+            ListedTarget { name: name.clone(), listed, index: found.index }
+        }
+    };
+    if target.listed.version == locked.version {
+        return Ok(None);
+    }
+    fetch_listed(&target, &arguments.reach).map(Some)
+}
+
+/// Fetches a newer version that the repository has a tag for; `None` if there is none.
+fn newer_tagged(
+    arguments: &Arguments,
+    client: &Client,
+    locked: &LockedBundle,
+    repository: &str,
+) -> Result<Option<FetchedBundle>> {
+    let name = &locked.name;
+    let repository: Reference = repository.parse()?;
+    let found = newest(client, &repository, locked, arguments.to.as_ref())?;
+    let Some((version, tag)) = found else { return Ok(None) };
+    let fetched = source::pull_bundle(client, &repository.with_tag(tag.clone()))?;
+    let about = fetched.bundle.about();
+    if (&about.name, &about.version) != (name, &version) {
+        return Err(Error::integrity(format!(
+            "the tag `{}` of `{}` holds `{} {}`, not `{name} {version}`",
+            tag.as_str(),
+            repository.path(),
+            about.name,
+            about.version
+        )));
+    }
+    Ok(Some(fetched))
 }
 
 /// Computes how verdicts change on the given material; `None` without material.
@@ -183,8 +257,10 @@ fn newest(
         })?;
         return Ok(Some(found.clone()).filter(|(version, _)| *version != locked.version));
     }
-    let may = |version: &Version| {
-        *version > locked.version && (version.pre.is_empty() || !locked.version.pre.is_empty())
-    };
-    Ok(all.into_iter().rfind(|(version, _)| may(version)))
+    Ok(all.into_iter().rfind(|(version, _)| may_replace(locked, version)))
+}
+
+/// Returns true for a newer version; a pre-release only replaces another one.
+fn may_replace(locked: &LockedBundle, version: &Version) -> bool {
+    *version > locked.version && (version.pre.is_empty() || !locked.version.pre.is_empty())
 }

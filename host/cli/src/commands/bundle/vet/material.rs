@@ -71,6 +71,11 @@ fn of_plugin(text: &str) -> Result<(String, PathBuf), String> {
 }
 
 impl MaterialPaths {
+    /// Creates the material of labelled actions and recorded sessions, without cases.
+    pub const fn from_recordings(corpus: Vec<PathBuf>, session: Vec<PathBuf>) -> Self {
+        Self { corpus, session, cases: Vec::new() }
+    }
+
     /// Returns true if no material is named.
     pub const fn is_empty(&self) -> bool {
         self.corpus.is_empty() && self.session.is_empty() && self.cases.is_empty()

@@ -55,12 +55,20 @@ pub fn compare_verdicts(
         Evaluation::new(&subjects, &material)?.run_material(&material, &mut results)?;
         Ok(results)
     };
-    let old = tried(old).context("the version that is locked cannot be tried")?;
+    let old = tried(old).context("the old version cannot be tried")?;
     let new = tried(new).context("the new version cannot be tried")?;
     Ok(Verdicts::between(&old, &new))
 }
 
 impl Verdicts {
+    /// Returns true if the new version gives another verdict, objects to other actions alone, or
+    /// fails more or less often.
+    #[must_use]
+    pub fn is_changed(&self) -> bool {
+        let counts = self.corpus.values().chain(self.plugins.values().flat_map(BTreeMap::values));
+        counts.chain(&self.sessions).chain([&self.faults]).any(|count| count.old != count.new)
+    }
+
     fn between(old: &Results, new: &Results) -> Self {
         let labels: BTreeSet<&String> = old.corpus.keys().chain(new.corpus.keys()).collect();
         let actions = |label: &str| new.corpus.get(label).map_or(0, |counts| counts.actions);
@@ -106,7 +114,7 @@ impl Verdicts {
     /// Formats the comparison for people.
     #[must_use]
     pub fn text(&self) -> String {
-        let mut text = "verdicts, with the locked version and with the new one:\n".to_owned();
+        let mut text = "verdicts, with the old version and with the new one:\n".to_owned();
         let line = |text: &mut String, what: String, count: &Count| {
             let sign = if count.old == count.new { "=" } else { "->" };
             let old = format!("{} ({})", count.old, format_percent(count.old, count.of));
