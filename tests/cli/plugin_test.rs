@@ -24,6 +24,8 @@ mod journal;
 mod mistakes;
 #[path = "plugin_test/guests.rs"]
 mod sources;
+#[path = "plugin_test/versions.rs"]
+mod versions;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use common::process::Ended;
@@ -54,6 +56,8 @@ fn main() -> ExitCode {
         trial("plugin record: an intervention's record is an issue", journal::answered),
         trial("plugin record: a case of what an agent did, masked", journal::recorded),
         trial("plugin bench: every column of every plugin of the kind", bench),
+        trial("plugin diff: a new version's number is judged by what changed", versions::judged),
+        trial("plugin diff: two plugins, and material that is not there", versions::refused),
     ])
 }
 

@@ -15,6 +15,9 @@ const LANGUAGE: &str = "sample-language";
 /// The README's name in a project and, in two parts, in the templates.
 const README: &str = "README.md";
 
+/// The folder of the generated files.
+pub const BINDINGS: &str = "bindings";
+
 /// Returns the WIT files of the interfaces between host and plugins.
 pub fn wit_files() -> impl Iterator<Item = (&'static str, &'static [u8])> {
     under("wit/".to_owned())
@@ -60,6 +63,15 @@ pub fn project_files(
     }
     files.extend(brought_along(language));
     Some(files)
+}
+
+/// Returns the generated files of a project, by name: the bindings that the compilers of some languages need.
+pub fn list_bindings(
+    kind: Kind,
+    language: Language,
+) -> impl Iterator<Item = (String, &'static [u8])> {
+    under(format!("{}/{kind}/{BINDINGS}/", language.as_str()))
+        .map(|(file, bytes)| (format!("{BINDINGS}/{file}"), bytes))
 }
 
 /// Returns the files that a language's tools need in addition to the template.

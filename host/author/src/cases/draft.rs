@@ -191,6 +191,13 @@ impl DraftInput<'_> {
                     Some(result) => say("returns", self.moved_text(&result.output).into()),
                     None => say("refused", true.into()),
                 }
+                let cost = end
+                    .map(|result| [("tokens", result.tokens), ("duration_ms", result.duration_ms)]);
+                for (key, amount) in cost.into_iter().flatten() {
+                    if let Some(amount) = amount {
+                        say(key, amount.into());
+                    }
+                }
             }
         }
         if let Some(agent) = event.agent {

@@ -2,6 +2,7 @@
 
 use portcullis_core::action::Limit;
 use portcullis_core::finding::{Checkpoint, Evidence, PastIntervention};
+use portcullis_core::intervene::InterventionKind;
 use portcullis_core::score::{Score, Severity};
 
 /// The issue that the plugin has to answer. Facts derived from the session, such as its totals, are
@@ -26,6 +27,8 @@ pub struct CaseIssue {
     pub recurrences: u32,
     /// The host's escalation level.
     pub level: u8,
+    /// The kind of intervention that is due; `None` if the plugin decides on it.
+    pub due: Option<InterventionKind>,
     /// The controller's score; `None` if it is derived from the other values.
     pub score: Option<u32>,
     /// The available checkpoints, newest first.
@@ -51,6 +54,7 @@ impl CaseIssue {
             evidence: Vec::new(),
             recurrences: 0,
             level: 0,
+            due: None,
             score: None,
             checkpoints: Vec::new(),
             past: Vec::new(),

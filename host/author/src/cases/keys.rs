@@ -2,6 +2,7 @@
 
 use super::finding::LOG;
 use portcullis_core::fault::FaultKind;
+use portcullis_core::intervene::InterventionKind;
 use portcullis_core::score::{Severity, Verdict};
 use portcullis_engine::Kind;
 
@@ -51,6 +52,9 @@ pub(super) type CaseKey = (&'static str, AllowedValues);
 /// The allowed values of a severity.
 pub(super) const SEVERITY: AllowedValues =
     AllowedValues::Word(|| Severity::ALL.iter().map(|severity| severity.as_str()).collect());
+/// The allowed values of the kind of intervention that is due.
+pub(super) const DUE: AllowedValues =
+    AllowedValues::Word(|| InterventionKind::ALL.iter().map(|kind| kind.as_str()).collect());
 const VERDICT: AllowedValues = AllowedValues::Word(|| {
     Verdict::ALL
         .iter()

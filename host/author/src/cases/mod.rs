@@ -171,7 +171,18 @@ pub enum CaseEvent {
         input: Map<String, Value>,
         /// Its end.
         end: ScriptedEnd,
+        /// The cost that the client reports.
+        cost: ScriptedCost,
     },
+}
+
+/// The cost of a call as the client reports it; most clients report none.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ScriptedCost {
+    /// Tokens.
+    pub tokens: Option<u32>,
+    /// Its duration in milliseconds.
+    pub duration_ms: Option<u32>,
 }
 
 /// The end of a call.

@@ -5,10 +5,11 @@ mod export;
 mod listener;
 
 use super::finding::{AFTER, BEFORE, CaseFinding};
-use super::{Case, CaseEvent, CaseSetup, CaseStep, ScriptedEnd};
+use super::{Case, CaseEvent, CaseSetup, CaseStep, ScriptedCost, ScriptedEnd};
 use anyhow::{Context, Result};
 use listener::AnswerObserver;
 use portcullis_config::{Config, PluginConfig};
+use portcullis_core::event::EventKind;
 use portcullis_core::intervene;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::score::Verdict;
@@ -142,6 +143,7 @@ impl<'h> CaseRunner<'h> {
             run.event(
                 None,
                 json!({ "hook_event_name": "UserPromptSubmit", "prompt": goal }),
+                ScriptedCost::default(),
                 &mut AnswerObserver::default(),
             )?;
         }
@@ -217,9 +219,10 @@ impl CaseRun<'_> {
             CaseEvent::Says(text) => drop(self.event(
                 agent,
                 json!({ "hook_event_name": "UserPromptSubmit", "prompt": text }),
+                ScriptedCost::default(),
                 &mut observer,
             )?),
-            CaseEvent::Calls { tool, input, end } => {
+            CaseEvent::Calls { tool, input, end, cost } => {
                 self.calls += 1;
                 let call = json!({
                     "tool_name": tool,
@@ -230,6 +233,7 @@ impl CaseRun<'_> {
                 let records = self.event(
                     agent,
                     with(&call, json!({ "hook_event_name": "PreToolUse" })),
+                    ScriptedCost::default(),
                     &mut observer,
                 )?;
                 let blocked =
@@ -238,7 +242,7 @@ impl CaseRun<'_> {
                     (Some(record), Some(_)) => odd = refused(record, end),
                     (None, Some(ended)) => {
                         observer.when = AFTER;
-                        self.event(agent, with(&call, ended), &mut observer)?;
+                        self.event(agent, with(&call, ended), *cost, &mut observer)?;
                     }
                     (_, None) => {}
                 }
@@ -267,13 +271,17 @@ impl CaseRun<'_> {
         &mut self,
         agent: Option<&str>,
         payload: Value,
+        cost: ScriptedCost,
         observer: &mut AnswerObserver,
     ) -> Result<Vec<Record>> {
         let mut payload = with(&json!({ "session_id": "case", "cwd": PROJECT }), payload);
         if let Some(agent) = agent {
             payload = with(&payload, json!({ "agent_id": agent }));
         }
-        let event = portcullis_agents::parse_payload(payload.to_string().as_bytes())?;
+        let mut event = portcullis_agents::parse_payload(payload.to_string().as_bytes())?;
+        if let EventKind::AfterTool(_, result) = &mut event.kind {
+            (result.tokens, result.duration_ms) = (cost.tokens, cost.duration_ms);
+        }
         let seen = MachineContext {
             observed: self.case.setup.disk.clone(),
             home: None,

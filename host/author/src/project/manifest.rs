@@ -60,7 +60,8 @@ pub enum ManifestSeverity {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ManifestSetting {
-    key: String,
+    /// Its name in the configuration; a `*` at its end stands for the rest of a name.
+    pub key: String,
     r#type: Type,
     default: toml::Value,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -3,6 +3,8 @@
 
 mod bench;
 pub mod compare;
+mod diff;
+mod publish;
 mod record;
 mod release;
 mod subject;
@@ -42,6 +44,12 @@ pub enum Command {
     Test(test::Arguments),
     /// Measure a plugin's cost, compared with the built-in ones of its kind
     Bench(bench::Arguments),
+    /// Compare two versions of a plugin, and judge the new one's number; exit code 1 if it says
+    /// less than what changed
+    Diff(diff::Arguments),
+    /// Build, test, bundle, vet, sign and push a plugin; says first what is missing; exit code 1
+    /// if something is
+    Publish(publish::Arguments),
     /// Record a test case from an action in the journal
     Record(record::Arguments),
     /// Show what a component is and what it requests, without running it
@@ -65,6 +73,8 @@ pub fn run_plugin(command: &Command) -> Result<CommandExit> {
         Command::Release(arguments) => release::run_release(arguments),
         Command::Test(arguments) => test::run_test(arguments),
         Command::Bench(arguments) => bench::run_bench(arguments),
+        Command::Diff(arguments) => diff::run_diff(arguments),
+        Command::Publish(arguments) => publish::run_publish(arguments),
         Command::Record(arguments) => record::run_record(arguments),
         Command::Inspect { file, json } => show(file, *json),
     }

@@ -9,6 +9,7 @@ mod strip;
 mod tool;
 mod warnings;
 
+use crate::templates;
 use anyhow::{Context, Result, bail};
 use portcullis_author::project::{PluginProject, write_file};
 use portcullis_engine::{Inspection, inspect_component};
@@ -28,6 +29,18 @@ pub struct BuildResult {
     pub seconds: f64,
 }
 
+/// Writes the bindings where a project has none: they are generated, so a repository need not hold them.
+fn write_bindings(project: &PluginProject) -> Result<()> {
+    if project.folder.join(templates::BINDINGS).exists() {
+        return Ok(());
+    }
+    for (name, bytes) in templates::list_bindings(project.manifest.kind, project.manifest.language)
+    {
+        write_file(&project.folder.join(name), bytes)?;
+    }
+    Ok(())
+}
+
 /// Builds the project in `folder` and writes its component. `debug` keeps the names of functions.
 ///
 /// # Errors
@@ -36,6 +49,7 @@ pub struct BuildResult {
 pub fn build_plugin(folder: &Path, debug: bool) -> Result<BuildResult> {
     let begun = Instant::now();
     let project = PluginProject::find_project(folder)?;
+    write_bindings(&project)?;
     let raw = languages::build(&project, debug)?;
     let warnings = warnings::of(&raw, debug);
     let bytes = encode::component(&raw, &project.manifest, debug)?;

@@ -4,10 +4,10 @@
 use crate::paint;
 use anyhow::{Context, Result, bail};
 use portcullis_author::second_program::CheckCatalogueArguments;
-use portcullis_catalogue::document::{self, Document};
-use portcullis_catalogue::{FORMS, File, Problem, Table, list_files, names};
 use portcullis_core::known_failure::{HintedFailure, KnownFailure};
 use portcullis_core::text::{count_noun, one_line};
+use portcullis_programs::document::{self, Document};
+use portcullis_programs::{FORMS, File, Problem, Table, list_files, names};
 use portcullis_shell_reader::examples::find_difference;
 use portcullis_shell_reader::replace_catalogue;
 use serde_json::json;

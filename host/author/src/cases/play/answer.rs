@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use portcullis_core::action::{Context, Limit};
 use portcullis_core::fault::FaultKind;
 use portcullis_core::finding::{Issue, PastIntervention, Situation};
-use portcullis_core::intervene::InterventionKind;
+use portcullis_core::intervene::{self, InterventionKind};
 use portcullis_core::plugins::Plugins;
 use portcullis_core::policy::IssueScale;
 use portcullis_core::recover;
@@ -31,17 +31,21 @@ impl CaseRun<'_> {
             observer.surroundings.clone().context("the host asked no plugin about the call")?;
         in_force(&mut self.session.shared_session().limits, &put.limits);
         context.limits.clone_from(&self.session.shared_session().limits);
+        let due = put.due.map(|kind| (intervene::DUE_KIND.to_owned(), kind.as_str().to_owned()));
+        context.attributes.extend(due);
         let recent = self.session.recent_steps(agent);
         let issue = issue(put, step);
         let situation = situation(put, step, self.session.shared_session(), recent);
+        let session = &self.session;
+        let details = |step: u64| session.find_step(agent, step);
         self.reviewer.plugins.begin_review(self.at);
         for name in &self.beside {
-            self.reviewer.plugins.intervene(name, &issue, &situation, &context);
+            self.reviewer.plugins.intervene(name, &issue, &situation, &context, &details);
         }
         let answer = self
             .reviewer
             .plugins
-            .intervene(&self.name, &issue, &situation, &context)
+            .intervene(&self.name, &issue, &situation, &context, &details)
             .context("the plugin is gone")?;
         let mut found = finding::of_response(&answer);
         if let Ok(response) = &answer.result {

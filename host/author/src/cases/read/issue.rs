@@ -1,11 +1,12 @@
 //! `[case.step.issue]`: the issue that an intervention has to answer.
 
 use super::super::CaseIssue;
-use super::super::keys::{AllowedValues, CaseKey, SEVERITY};
+use super::super::keys::{AllowedValues, CaseKey, DUE, SEVERITY};
 use super::Reader;
 use super::expected::{a_plugin, read_fields};
 use portcullis_core::action::{Limit, Quantity};
 use portcullis_core::finding::{Checkpoint, Evidence, PastIntervention};
+use portcullis_core::intervene::InterventionKind;
 use portcullis_core::score::{Score, Severity};
 use portcullis_engine::Kind;
 use portcullis_review::recording::EPOCH;
@@ -27,6 +28,7 @@ const ISSUE: &[CaseKey] = &[
     ("evidence", AllowedValues::List),
     ("recurrences", AllowedValues::Most(u32::MAX as u64)),
     ("level", AllowedValues::Most(MOST_LEVEL)),
+    ("due", DUE),
     ("score", AllowedValues::Most(u32::MAX as u64)),
     ("checkpoints", AllowedValues::List),
     ("past", AllowedValues::List),
@@ -99,6 +101,7 @@ impl Reader {
             level: whole(&fields, "level")
                 .and_then(|level| u8::try_from(level).ok())
                 .unwrap_or_default(),
+            due: fields.get("due").and_then(intervention_kind),
             score: small(&fields, "score"),
             checkpoints: read_list(list("checkpoints"), CHECKPOINT, &["id"], |fields| Checkpoint {
                 id: text(fields, "id").unwrap_or_default(),
@@ -159,6 +162,10 @@ fn quantity(name: &str) -> Quantity {
 
 fn severity(word: &Value) -> Option<Severity> {
     Severity::ALL.iter().copied().find(|severity| word == severity.as_str())
+}
+
+fn intervention_kind(word: &Value) -> Option<InterventionKind> {
+    InterventionKind::ALL.iter().copied().find(|kind| word == kind.as_str())
 }
 
 fn text(fields: &Map<String, Value>, key: &str) -> Option<String> {

@@ -1,14 +1,25 @@
 //! Reads a step of a case: the event and its end.
 
 use super::super::values::read_object;
-use super::super::{CaseEvent, CaseSetup, CaseStep, Expectation, ScriptedEnd};
+use super::super::{CaseEvent, CaseSetup, CaseStep, Expectation, ScriptedCost, ScriptedEnd};
 use super::Reader;
 use portcullis_engine::Kind;
 use portcullis_strict_toml::{Keys, Table, show};
 
 pub(super) const STEP: Keys<'_> = Keys {
     names: &[
-        "says", "tool", "input", "returns", "fails", "refused", "after", "agent", "issue", "expect",
+        "says",
+        "tool",
+        "input",
+        "returns",
+        "fails",
+        "refused",
+        "tokens",
+        "duration_ms",
+        "after",
+        "agent",
+        "issue",
+        "expect",
     ],
     owner: "`case.step`",
 };
@@ -61,7 +72,7 @@ impl Reader {
 
 fn read_event(table: &Table<'_>) -> Option<CaseEvent> {
     if let Some(says) = table.get("says") {
-        let others = ["tool", "input", "returns", "fails", "refused"];
+        let others = ["tool", "input", "returns", "fails", "refused", "tokens", "duration_ms"];
         if let Some(item) = table.entries().into_iter().find(|item| others.contains(&item.key())) {
             item.report_key(format!(
                 "a step with `says` has no `{}`: what the person says and what the agent does are two steps; write two",
@@ -87,7 +98,24 @@ fn read_event(table: &Table<'_>) -> Option<CaseEvent> {
     }
     let input = read_object(&table.any_table("input")?);
     let end = read_end(table)?;
-    Some(CaseEvent::Calls { tool, input, end })
+    let cost = ScriptedCost {
+        tokens: read_amount(table, "tokens")?,
+        duration_ms: read_amount(table, "duration_ms")?,
+    };
+    if let (ScriptedEnd::Refused, Some(item)) =
+        (&end, table.get("tokens").or_else(|| table.get("duration_ms")))
+    {
+        item.report_key(format!("a refused call never runs, so it has no `{}`", item.key()));
+        return None;
+    }
+    Some(CaseEvent::Calls { tool, input, end, cost })
+}
+
+/// Reads an amount; `None` within if the step has none.
+fn read_amount(table: &Table<'_>, key: &str) -> Option<Option<u32>> {
+    let Some(item) = table.get(key) else { return Some(None) };
+    let amount = item.integer(0..=u32::MAX.into())?;
+    Some(u32::try_from(amount).ok())
 }
 
 fn read_end(table: &Table<'_>) -> Option<ScriptedEnd> {
