@@ -15,6 +15,9 @@ use crate::text::cut_text;
 use crate::verdict::Decision;
 use std::cmp::Reverse;
 
+/// The attribute of a context that names the kind of intervention that is due.
+pub const DUE_KIND: &str = "due-kind";
+
 /// An intervention that is due.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DueIntervention {

@@ -138,5 +138,6 @@ pub trait Plugins {
         issue: &Issue,
         situation: &Situation,
         context: &Context,
+        details: &Details<'_>,
     ) -> Option<PluginResponse<Response>>;
 }

@@ -197,11 +197,11 @@ pub struct State {
 }
 
 impl State {
-    /// Returns the acting agent's history, with the newest refused steps of the session's other
-    /// agents.
+    /// Returns the acting agent's steps, with the newest refused ones of the session's other agents,
+    /// and the sums over the whole session.
     #[must_use]
     pub fn history(&self) -> History {
-        let mut history = self.agent.history();
+        let mut history = History { totals: self.session.totals, ..self.agent.history() };
         let own: BTreeSet<u64> = history.steps.iter().map(|step| step.index).collect();
         let others = self.session.refused_steps.iter().filter(|step| !own.contains(&step.index));
         history.steps.extend(others);

@@ -473,6 +473,7 @@ impl Plugins for PluginSet {
         issue: &Issue,
         situation: &Situation,
         context: &Context,
+        details: &Details<'_>,
     ) -> Option<PluginResponse<Response>> {
         let (issue, situation, context) =
             (to_wit::issue(issue), to_wit::situation(situation), to_wit::context(context));
@@ -494,7 +495,7 @@ impl Plugins for PluginSet {
             engine: &self.engine,
             now_ms: self.now_ms,
             answer_bytes: 0,
-            details: &|_| None,
+            details,
             breakers: &self.breakers,
             watched: self.watched.as_ref(),
         };

@@ -180,15 +180,30 @@ impl<N: Into<String>, V: Into<String>> From<(N, V)> for Attribute {
 /// assert_eq!(context.home(), "");
 /// context.attributes.push(("home", "/home/user").into());
 /// assert_eq!(context.home(), "/home/user");
+/// assert_eq!(context.prompt(), None);
+/// context.attributes.push(("prompt", "3").into());
+/// assert_eq!((context.prompt(), context.attribute("due-kind")), (Some(3), None));
 /// ```
 impl Context {
+    /// Returns the value of an attribute; `None` if the host has none of that name, as older ones may.
+    #[must_use]
+    pub fn attribute(&self, name: &str) -> Option<&str> {
+        self.attributes
+            .iter()
+            .find(|attribute| attribute.name == name)
+            .map(|attribute| attribute.value.as_str())
+    }
+
     /// Returns the person's home folder, absolute; empty if the host does not know it.
     #[must_use]
     pub fn home(&self) -> &str {
-        self.attributes
-            .iter()
-            .find(|attribute| attribute.name == "home")
-            .map_or("", |home| &home.value)
+        self.attribute("home").unwrap_or_default()
+    }
+
+    /// Returns the number of the person's prompts so far; `None` if the host does not say it.
+    #[must_use]
+    pub fn prompt(&self) -> Option<u32> {
+        self.attribute("prompt")?.parse().ok()
     }
 }
 

@@ -23,8 +23,18 @@ const RUNNERS: &[&str] = &[
 /// The portcullis program itself.
 const OWN: &str = "portcullis";
 /// Its commands that are reserved for a person.
-const FOR_A_PERSON: &[&str] =
-    &["allow", "trust", "pause", "uninstall", "feedback", "install", "open", "recover", "undo"];
+const FOR_A_PERSON: &[&str] = &[
+    "allow",
+    "trust",
+    "pause",
+    "uninstall",
+    "feedback",
+    "install",
+    "open",
+    "recover",
+    "undo",
+    "upgrade",
+];
 /// Commands below another command that are also reserved for a person.
 const BELOW_FOR_A_PERSON: &[(&str, &str)] = &[
     ("approvals", "allow"),
@@ -72,6 +82,8 @@ const BELOW_FOR_A_PERSON: &[(&str, &str)] = &[
     ("quarantine", "restore"),
     ("quarantine", "purge"),
 ];
+/// Commands two levels below another command that are also reserved for a person.
+const DEEPER_FOR_A_PERSON: &[(&str, &str, &str)] = &[("bundle", "index", "update")];
 /// Options with which they only read.
 const LOOKING: &[&str] = &["--list", "--dry-run", "--help", "-h"];
 /// Its command that is reserved for the client.
@@ -159,10 +171,15 @@ fn own(input: &GuardInput<'_>, command: &Command) -> Option<String> {
     let unknown = below
         .filter(|word| !word.known)
         .and_then(|_| BELOW_FOR_A_PERSON.iter().find(|(above, _)| word.text == *above));
-    own_verb(
-        &word.text,
-        unknown.map_or_else(|| below.map_or("", |word| word.text.as_str()), |(_, below)| below),
-    )
+    let below =
+        unknown.map_or_else(|| below.map_or("", |word| word.text.as_str()), |(_, below)| below);
+    let deeper = verb(&mut words);
+    DEEPER_FOR_A_PERSON
+        .iter()
+        .filter(|(above, middle, _)| word.text == *above && below == *middle)
+        .find(|(.., last)| deeper.is_some_and(|word| !word.known || word.text == *last))
+        .map(|(above, middle, last)| for_a_person(&[*above, middle, last].join(" ")))
+        .or_else(|| own_verb(&word.text, below))
 }
 
 /// Returns true if a command gets something on standard input.

@@ -61,7 +61,17 @@ pub(super) fn end(guarded: &GuardedPath) -> &str {
 
 /// Returns true if the path ends with these parts.
 fn ends(path: &str, end: &str) -> bool {
+    if cfg!(target_os = "macos") {
+        return ends_in_any_case(path, end);
+    }
     path.strip_suffix(end).is_some_and(|rest| rest.ends_with('/'))
+}
+
+/// Does the same where the file system takes other capitals for the same name, as that of macOS.
+fn ends_in_any_case(path: &str, end: &str) -> bool {
+    let at = path.len().checked_sub(end.len());
+    let parts = at.and_then(|at| path.split_at_checked(at));
+    parts.is_some_and(|(rest, found)| rest.ends_with('/') && found.eq_ignore_ascii_case(end))
 }
 
 /// Returns the rest of `path` after `folder`, if it is inside that folder.
@@ -287,6 +297,24 @@ mod tests {
         ] {
             assert_eq!(relation(path, &guarded), expected, "{path}");
         }
+    }
+
+    #[test]
+    fn an_end_in_other_capitals_is_guarded_on_macos() {
+        let end = ".claude/settings.json";
+        for (path, expected) in [
+            ("/srv/x/.claude/settings.json", true),
+            ("/srv/x/.Claude/SETTINGS.json", true),
+            ("/srv/x.Claude/settings.json", false),
+            ("/srv/x/.Claude/settings.json/y", false),
+            ("SETTINGS.json", false),
+            ("/é/.clauDe/settings.jsön", false),
+        ] {
+            assert_eq!(ends_in_any_case(path, end), expected, "{path}");
+        }
+        let other =
+            relation("/srv/.CLAUDE/settings.json", &GuardedPath::new(format!("**/{end}"), ""));
+        assert_eq!(other.is_some(), cfg!(target_os = "macos"));
     }
 
     #[test]

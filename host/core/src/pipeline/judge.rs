@@ -169,11 +169,12 @@ impl Run<'_, '_> {
     }
 
     /// Returns the attributes that plugins get about the machine and the session: the person's home
-    /// folder, and for each tightened limit the configured one.
+    /// folder, the number of the prompt, and for each tightened limit the configured one.
     fn surroundings(&self) -> Attributes {
         let home = &self.place.home;
         let mut about =
             if home.is_empty() { Vec::new() } else { vec![("home".to_owned(), home.clone())] };
+        about.push(("prompt".to_owned(), self.state.session.prompts.to_string()));
         let base = self.state.session.configured_limits(&self.settings.policy.limits);
         let tightened = self.state.session.limits.iter().filter_map(|limit| {
             let configured = base.limit_of(&limit.quantity)?;

@@ -101,7 +101,7 @@ impl Run<'_, '_> {
             .as_deref()
             .filter(|_| policy.strategy == Strategy::Custom && !due.is_of_a_rule())
         {
-            match self.ask(decider, due, &situation, context) {
+            match self.ask(decider, None, due, &situation, context) {
                 None => faults.push(Fault::from_host(
                     FaultKind::Configuration,
                     format!("there is no intervention `{decider}` to decide"),
@@ -135,7 +135,7 @@ impl Run<'_, '_> {
                 chosen.unwrap_or_else(|| given.kind.plugin_name())
             };
             let name = given.plugin.clone().unwrap_or_else(usual);
-            if let Some(answer) = self.ask(&name, due, &situation, context) {
+            if let Some(answer) = self.ask(&name, Some(given.kind), due, &situation, context) {
                 return Answer::Given(self.carry_out(
                     (given, answer),
                     due,
@@ -173,17 +173,22 @@ impl Run<'_, '_> {
         candidates
     }
 
-    /// Asks one plugin. A plugin in shadow mode gives no answer; the configuration refuses it
-    /// anyway.
+    /// Asks one plugin for an answer of the kind that is due; none for the plugin that decides on it.
+    /// A plugin in shadow mode gives no answer; the configuration refuses it anyway.
     fn ask(
         &mut self,
         plugin: &str,
+        kind: Option<InterventionKind>,
         due: &DueIntervention,
         situation: &Situation,
         context: &Context,
     ) -> Option<PluginResponse<Response>> {
+        let mut context = context.clone();
+        context
+            .attributes
+            .extend(kind.map(|kind| (intervene::DUE_KIND.to_owned(), kind.as_str().to_owned())));
         QuotedPlugins(self.ports.plugins)
-            .intervene(plugin, &due.issue, situation, context)
+            .intervene(plugin, &due.issue, situation, &context, self.ports.details)
             .filter(|answer| !answer.plugin.shadow)
     }
 

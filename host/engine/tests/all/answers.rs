@@ -88,9 +88,9 @@ fn an_intervention_answers_when_it_is_called_by_name() {
     );
     let mut set =
         set(&Engine::new(None).unwrap(), vec![builtin_entry("soft", Kind::Intervention, bytes)]);
-    let answer = set.intervene("soft", &issue(), &situation(), &context()).unwrap();
+    let answer = set.intervene("soft", &issue(), &situation(), &context(), &no_details).unwrap();
     assert_eq!(answer.result, Ok(Response::Guide(Guidance::default())));
-    assert!(set.intervene("hard", &issue(), &situation(), &context()).is_none());
+    assert!(set.intervene("hard", &issue(), &situation(), &context(), &no_details).is_none());
     assert!(set.assess(&action(), &context(), &no_details).is_empty());
 }
 

@@ -230,8 +230,10 @@ fn a_file_that_is_no_plugin_is_reported_once_a_review() {
         recurrences: 0,
     };
     let situation = crate::answers::situation();
-    assert!(set.intervene("odd", &issue, &situation, &context()).unwrap().result.is_err());
-    assert!(set.intervene("nobody", &issue, &situation, &context()).is_none());
+    assert!(
+        set.intervene("odd", &issue, &situation, &context(), &no_details).unwrap().result.is_err()
+    );
+    assert!(set.intervene("nobody", &issue, &situation, &context(), &no_details).is_none());
     assert!(set.render_records("odd", &[], true).unwrap().result.is_err());
 }
 

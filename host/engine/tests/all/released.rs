@@ -211,9 +211,11 @@ fn said(set: &mut PluginSet, kind: Kind) -> Value {
                 .remove(0)
                 .result,
         ),
-        Kind::Intervention => {
-            shown(set.intervene("released", &issue(), &situation(), &asked_for()).unwrap().result)
-        }
+        Kind::Intervention => shown(
+            set.intervene("released", &issue(), &situation(), &asked_for(), &no_details)
+                .unwrap()
+                .result,
+        ),
         Kind::AuditExporter => {
             let rendered = set.render_records("released", &[record()], true).unwrap().result;
             shown(rendered.map(|rendered| {

@@ -77,6 +77,11 @@ export function touched(action) {
     return effects.filter((effect) => effect.path !== null).map((effect) => ({ effect: effect.kind.tag, path: paths[effect.path] }));
 }
 
+/** The value of an attribute; null if the host has none of that name, as older ones may. */
+export function attribute(attributes, name) {
+    return attributes.find((one) => one.name === name)?.value ?? null;
+}
+
 /** A point in favour of a finding. */
 export function evidence(kind, value) {
     return { kind, value, step: null };

@@ -40,6 +40,14 @@ static inline bool is(const plugin_string_t *text, const char *words) {
     return text->len == strlen(words) && memcmp(text->ptr, words, text->len) == 0;
 }
 
+// The value of an attribute; none if the host has none of that name, as older ones may.
+static inline const plugin_string_t *attribute(const portcullis_attributes_t *attributes, const char *name) {
+    for (size_t at = 0; at < attributes->len; at++) {
+        if (is(&attributes->ptr[at].name, name)) return &attributes->ptr[at].value;
+    }
+    return NULL;
+}
+
 // One list item, cleared.
 #define ONE(list) ((list)->len = 1, (list)->ptr = calloc(1, sizeof *(list)->ptr))
 

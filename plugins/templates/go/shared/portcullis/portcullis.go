@@ -67,6 +67,16 @@ func Paths(action types.Action) []Touched {
 	return touched
 }
 
+// Attribute is the value of an attribute; false if the host has none of that name, as older ones may.
+func Attribute(attributes []types.Attribute, name string) (string, bool) {
+	for _, attribute := range attributes {
+		if attribute.Name == name {
+			return attribute.Value, true
+		}
+	}
+	return "", false
+}
+
 // Because is a point in favour of a finding, as the only one of a list.
 func Because(kind, value string) []types.Evidence {
 	return []types.Evidence{{Kind: kind, Value: value}}

@@ -2,11 +2,11 @@
 
 import functools
 import json
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Iterator, Optional
 
 from componentize_py_types import Err
 from wit_world.imports import host
-from wit_world.imports.types import Action, Error_InvalidSetting, Evidence, Path, Setting, SettingError
+from wit_world.imports.types import Action, Attribute, Error_InvalidSetting, Evidence, Path, Setting, SettingError
 
 
 # The most that is told of an exception, in characters and in calls that led to it.
@@ -78,6 +78,11 @@ def touched(action: Action) -> Iterator[tuple[str, Path]]:
     for effect in action.facts.effects:
         if effect.path is not None:
             yield type(effect.kind).__name__.removeprefix("EffectKind_"), action.facts.paths[effect.path]
+
+
+def attribute(attributes: list[Attribute], name: str) -> Optional[str]:
+    """The value of an attribute; none if the host has none of that name, as older ones may."""
+    return next((one.value for one in attributes if one.name == name), None)
 
 
 def because(kind: str, value: str) -> list[Evidence]:

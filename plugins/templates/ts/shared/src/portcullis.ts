@@ -3,7 +3,7 @@
 // them all.
 
 import host from "portcullis:plugin/host@0.1.0";
-import type { Action, EffectKind, Error as Failure, Evidence, Path, Setting, SettingValue } from "portcullis:plugin/types@0.1.0";
+import type { Action, Attribute, EffectKind, Error as Failure, Evidence, Path, Setting, SettingValue } from "portcullis:plugin/types@0.1.0";
 
 /** The most that is told of an error, in characters and in calls that led to it. */
 const MOST_SAID = 200;
@@ -99,6 +99,11 @@ export function touched(action: Action): Touched[] {
         const path = effect.path === null ? undefined : paths[effect.path];
         return path ? [{ effect: effect.kind.tag, path }] : [];
     });
+}
+
+/** The value of an attribute; null if the host has none of that name, as older ones may. */
+export function attribute(attributes: Attribute[], name: string): string | null {
+    return attributes.find((one) => one.name === name)?.value ?? null;
 }
 
 /** A point in favour of a finding. */
