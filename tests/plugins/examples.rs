@@ -63,7 +63,7 @@ fn whole(versions: usize) -> Result<()> {
 }
 
 /// Returns the number of cases, and the number of those without expected findings.
-fn counts(cases: &str) -> (usize, usize) {
+pub fn counts(cases: &str) -> (usize, usize) {
     let each = || cases.split("[[case]]").skip(1);
     (each().count(), each().filter(|case| !case.contains("[[case.step.expect]]")).count())
 }
@@ -77,7 +77,7 @@ fn says_the_same(language: &str) -> Result<()> {
     let site = Site::new(&format!("example {language}"))?;
     let project = site.root().join("tests-weakened");
     copy(&example().join(language), &project)?;
-    at_home(&project)?;
+    find_sdk(&project)?;
     if ["c", "go"].contains(&language) {
         // Generated, so no repository holds them: as `plugin new` writes them.
         let new = made(&site, "pattern", language)?;
@@ -124,7 +124,7 @@ fn long() -> String {
 }
 
 /// Copies a project with the targets of its links.
-fn copy(from: &Path, to: &Path) -> Result<()> {
+pub fn copy(from: &Path, to: &Path) -> Result<()> {
     fs::create_dir_all(to)?;
     for entry in
         fs::read_dir(from).with_context(|| format!("cannot read `{}`", from.display()))?.flatten()
@@ -141,10 +141,12 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Makes the SDK for Rust available there too.
-fn at_home(project: &Path) -> Result<()> {
+/// Makes the SDK for Rust available to a copied project: its manifest names it by a way up.
+pub fn find_sdk(project: &Path) -> Result<()> {
     let path = project.join("Cargo.toml");
     let Ok(manifest) = fs::read_to_string(&path) else { return Ok(()) };
     let sdk = Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins/sdk").canonicalize()?;
-    Ok(fs::write(path, manifest.replace("../../../sdk", &sdk.display().to_string()))?)
+    let Some((before, after)) = manifest.split_once("/sdk\"") else { return Ok(()) };
+    let before = before.trim_end_matches(['.', '/']);
+    Ok(fs::write(path, format!("{before}{}\"{after}", sdk.display()))?)
 }

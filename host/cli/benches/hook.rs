@@ -29,9 +29,12 @@
     reason = "a measurement for people"
 )]
 
+#[path = "support/events.rs"]
+mod events;
 #[path = "support/served.rs"]
 mod served;
 
+use events::{AFTER, BEFORE, EDIT, EDITED, OTHER, PROMPT};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use served::RunningService;
 use std::fs::{self, File};
@@ -355,11 +358,3 @@ fn report(cases: &mut [Case], rounds: usize) {
         );
     }
 }
-
-const BEFORE: &str = r#"{"session_id":"bench","cwd":"@project@","permission_mode":"default","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"cargo test --package part@part@ 2>&1 | tail -20","description":"run the tests"},"tool_use_id":"call_@round@"}"#;
-const AFTER: &str = r#"{"session_id":"bench","cwd":"@project@","permission_mode":"default","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":"cargo test --package part@part@ 2>&1 | tail -20","description":"run the tests"},"tool_response":{"stdout":"part@part@: test result: ok. 12 passed","stderr":""},"tool_use_id":"call_@round@"}"#;
-const EDIT: &str = r#"{"session_id":"bench","cwd":"@project@","permission_mode":"default","hook_event_name":"PreToolUse","tool_name":"Edit","tool_input":{"file_path":"@project@/part@part@/src/lib.rs","old_string":"a","new_string":"b@part@"},"tool_use_id":"edit_call_@round@"}"#;
-const EDITED: &str = r#"{"session_id":"bench","cwd":"@project@","permission_mode":"default","hook_event_name":"PostToolUse","tool_name":"Edit","tool_input":{"file_path":"@project@/part@part@/src/lib.rs","old_string":"a","new_string":"b@part@"},"tool_response":{"filePath":"@project@/part@part@/src/lib.rs"},"tool_use_id":"edit_call_@round@"}"#;
-const PROMPT: &str = r#"{"session_id":"bench","cwd":"@project@","hook_event_name":"UserPromptSubmit","prompt":"Let `b` stand for `a` in the next parts, and run the tests of each."}"#;
-const OTHER: &str =
-    r#"{"session_id":"bench","cwd":"@project@","hook_event_name":"Notification","message":"x"}"#;

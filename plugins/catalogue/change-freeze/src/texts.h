@@ -1,0 +1,1 @@
+../../generated-files/src/texts.h

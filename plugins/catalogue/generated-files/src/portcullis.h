@@ -1,0 +1,1 @@
+../../../templates/c/shared/src/portcullis.h

@@ -1,0 +1,339 @@
+//! Tests of the catalogue: each plugin is built as its author would build it, passes its cases, and
+//! has a page that says what a reader wants to know; each is in one bundle, which a vetter can vet.
+
+use crate::common::site::Site;
+use crate::common::trial;
+use crate::examples::{copy, counts, find_sdk};
+use crate::{done, sound, tools};
+use anyhow::{Context, Result, ensure};
+use libtest_mimic::Trial;
+use portcullis_tests::pages::check_page;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use toml::Table;
+
+/// The sections that each plugin's page has, in order.
+const SECTIONS: &[&str] =
+    &["Objects to", "Lets pass", "False alarms", "Settings", "Cost", "Measured", "Limits"];
+/// The sections of one that objects to nothing: an exporter or an intervention.
+const OTHER_SECTIONS: &[&str] = &["Settings", "Cost", "Limits"];
+
+/// Languages, each with how many plugins are in them at least.
+const LANGUAGES: &[(&[&str], usize)] =
+    &[(&["rust"], 2), (&["python"], 2), (&["js", "ts"], 2), (&["c"], 1), (&["go"], 1)];
+const KINDS: &[&str] = &["risk-calculator", "pattern", "intervention", "audit-exporter"];
+
+/// Returns the tests of this file: one for the whole, and one for each bundle.
+pub fn trials() -> Vec<Trial> {
+    let mut trials = vec![
+        trial("catalogue: it is whole", whole),
+        trial("catalogue: the book has it", || {
+            check_page("plugin-catalogue.md", "the plugins' own files", &page()?)
+        }),
+    ];
+    trials.extend(folders(&catalogue().join("bundles"), "bundle.toml").into_iter().map(|name| {
+        trial(format!("catalogue: the bundle {name} is built and vetted"), move || vetted(&name))
+    }));
+    trials
+}
+
+fn catalogue() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins/catalogue")
+}
+
+/// Returns the names of the folders that hold such a file.
+fn folders(folder: &Path, file: &str) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .filter(|entry| entry.path().join(file).is_file())
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+fn read_table(path: &Path) -> Result<Table> {
+    let text =
+        fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+    text.parse().with_context(|| format!("`{}` is not TOML", path.display()))
+}
+
+fn text_of<'t>(table: &'t Table, key: &str) -> Result<&'t str> {
+    table.get(key).and_then(toml::Value::as_str).with_context(|| format!("no `{key}`"))
+}
+
+/// Returns the plugins of a bundle, by the names of their folders.
+fn plugins_of(bundle: &str) -> Result<Vec<String>> {
+    let manifest = read_table(&catalogue().join("bundles").join(bundle).join("bundle.toml"))?;
+    let plugins = manifest.get("plugin").and_then(toml::Value::as_array).context("no plugins")?;
+    plugins
+        .iter()
+        .map(|plugin| {
+            let file = plugin.as_table().map(|table| text_of(table, "file")).transpose()?;
+            let name = file.and_then(|file| file.strip_prefix("../../"));
+            Ok(name
+                .with_context(|| format!("{bundle}: {plugin} is no folder of the catalogue"))?
+                .to_owned())
+        })
+        .collect()
+}
+
+/// Every language and kind is there, every plugin is in one bundle, and every page has its sections.
+fn whole() -> Result<()> {
+    let mut bundled: BTreeMap<String, usize> = BTreeMap::new();
+    for bundle in folders(&catalogue().join("bundles"), "bundle.toml") {
+        for plugin in plugins_of(&bundle)? {
+            *bundled.entry(plugin).or_default() += 1;
+        }
+    }
+    let names = folders(&catalogue(), "plugin.toml");
+    ensure!(names.len() >= 12, "{} plugins", names.len());
+    let once: BTreeMap<String, usize> = names.iter().map(|name| (name.clone(), 1)).collect();
+    ensure!(bundled == once, "in bundles: {bundled:?}, in the catalogue: {names:?}");
+    let mut found: Vec<(String, String)> = Vec::new();
+    for name in &names {
+        let project = catalogue().join(name);
+        let manifest = read_table(&project.join("plugin.toml"))?;
+        ensure!(text_of(&manifest, "name")? == name, "{name}: another name in its plugin.toml");
+        found.push((
+            text_of(&manifest, "language")?.to_owned(),
+            text_of(&manifest, "kind")?.to_owned(),
+        ));
+        check_sections(
+            name,
+            text_of(&manifest, "kind")?,
+            &fs::read_to_string(project.join("README.md"))?,
+        )?;
+        let (all, silent) = counts(&fs::read_to_string(project.join("cases.toml"))?);
+        ensure!(all >= 20, "{name}: {all} cases");
+        let objects = ["risk-calculator", "pattern"].contains(&text_of(&manifest, "kind")?);
+        ensure!(!objects || silent * 6 >= all, "{name}: {silent} of {all} cases are harmless");
+    }
+    for (languages, least) in LANGUAGES {
+        let count = found.iter().filter(|(own, _)| languages.contains(&own.as_str())).count();
+        ensure!(count >= *least, "{count} in {languages:?}");
+    }
+    for kind in KINDS {
+        ensure!(found.iter().any(|(_, own)| own == kind), "no {kind}");
+    }
+    Ok(())
+}
+
+/// What the page of the book says before the plugins.
+const HEAD: &str = "# Plugins to install
+
+These plugins are written with the public interface, as anybody's are. Each is a project in `plugins/catalogue`, with its source, the cases
+that it passes, and a page: what it objects to, what it lets pass, its false alarms, its settings, what it costs and what it does not see. They come
+in bundles, which a team installs as a whole ([Bundles](bundles.md)). To try one, build it in its folder, and install nothing:
+
+```sh
+cd plugins/catalogue/infrastructure-guard
+portcullis plugin build
+portcullis review --plugin build/infrastructure-guard.wasm --command 'terraform -chdir=envs/prod destroy'
+```
+
+Plugins only object. To install one alone, copy its component into the folder that `portcullis plugin list` names.
+";
+
+/// The end of the page.
+const TAIL: &str = "
+## All of them together
+
+| | without | with twelve of them |
+|---|---|---|
+| a hook before a shell command, before an edit | 8.1 ms, 8.4 ms | 12.3 ms, 11.9 ms (1.53 and 1.41 times) |
+| a hook after a shell command, after an edit | 7.8 ms, 6.6 ms | 15.8 ms, 14.6 ms (2.04 and 2.22 times) |
+| objections to 5,707 commands and calls that are labelled benign | 130 | 147 (.30 % more) |
+
+Whole processes in pairs, 30 November 2026, on two slow cores: `PORTCULLIS_BENCH_PLUGINS=FOLDER cargo bench --workspace --bench installed`, all but `sarif`. After an
+action two patterns in QuickJS take most of it, 1.2 to 2.2 ms a call each; leave `stuck-agent` and `token-budget` out where that counts. The
+objections are those of `portcullis eval` with default settings; each plugin's page has its own, and what a reader made of them.
+
+Run `portcullis doctor` after you installed some: it compiles those that no hook calls too. Until then, each hook reads their files, and 17 MB of Python
+take 30 ms.
+";
+
+/// Writes the page of the book: each bundle with its plugins.
+fn page() -> Result<String> {
+    let mut text = HEAD.to_owned();
+    for bundle in folders(&catalogue().join("bundles"), "bundle.toml") {
+        let manifest = read_table(&catalogue().join("bundles").join(&bundle).join("bundle.toml"))?;
+        text.push_str(&format!(
+            "\n## {}\n\n{}\n\n| plugin | what it does | kind | written in | try |\n|---|---|---|---|---|\n",
+            text_of(&manifest, "name")?,
+            text_of(&manifest, "description")?
+        ));
+        for name in plugins_of(&bundle)? {
+            let project = catalogue().join(&name);
+            let plugin = read_table(&project.join("plugin.toml"))?;
+            let readme = fs::read_to_string(project.join("README.md"))?;
+            text.push_str(&format!(
+                "| `{name}` | {} | {} | {} | `{}` |\n",
+                description(&project, &plugin)?,
+                text_of(&plugin, "kind")?,
+                language_name(text_of(&plugin, "language")?),
+                trial_command(&readme).with_context(|| format!("{name}/README.md"))?
+            ));
+        }
+    }
+    text.push_str(TAIL);
+    Ok(text)
+}
+
+/// Returns what a plugin does, in a sentence: in Rust the package says it.
+fn description(project: &Path, plugin: &Table) -> Result<String> {
+    if let Ok(said) = text_of(plugin, "description") {
+        return Ok(said.to_owned());
+    }
+    let package = read_table(&project.join("Cargo.toml"))?;
+    let package = package.get("package").and_then(toml::Value::as_table).context("no package")?;
+    let said = text_of(package, "description")?;
+    let said = said.strip_prefix("A Portcullis plugin: ").unwrap_or(said).trim_end_matches('.');
+    let mut letters = said.chars();
+    let first = letters.next().context("an empty description")?.to_uppercase();
+    Ok(format!("{first}{}.", letters.as_str()))
+}
+
+fn language_name(language: &str) -> &str {
+    match language {
+        "rust" => "Rust",
+        "c" => "C",
+        "go" => "Go",
+        "python" => "Python",
+        "js" => "JavaScript",
+        "ts" => "TypeScript",
+        other => other,
+    }
+}
+
+/// Returns the first command of a plugin's page that shows what it does; else that of its cases.
+fn trial_command(readme: &str) -> Result<&str> {
+    let shows = ["portcullis review ", "portcullis replay ", "portcullis audit export "];
+    let lines = readme.lines().map(|line| line.trim_start_matches("$ ").trim_end());
+    let mut commands = lines.filter(|line| shows.iter().any(|show| line.starts_with(show)));
+    let command = commands.next().unwrap_or("portcullis plugin test");
+    ensure!(!command.contains(['|', '`']), "`{command}` does not fit into a table");
+    Ok(command)
+}
+
+fn check_sections(name: &str, kind: &str, page: &str) -> Result<()> {
+    let sections: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+    let expected =
+        if ["risk-calculator", "pattern"].contains(&kind) { SECTIONS } else { OTHER_SECTIONS };
+    let mut rest = sections.iter();
+    for section in expected {
+        ensure!(
+            rest.any(|found| found == section),
+            "{name}/README.md: no section `{section}` in its place: {sections:?}"
+        );
+    }
+    Ok(())
+}
+
+/// Builds and tests each plugin of a bundle, and the bundle, twice; signs it, vets it on their cases with another key, and
+/// verifies it by a policy that wants both.
+#[allow(clippy::print_stderr, reason = "a skipped language is told")]
+fn vetted(bundle: &str) -> Result<()> {
+    let site = Site::new(&format!("catalogue {bundle}"))?;
+    let mut vet = vec!["bundle".to_owned(), "vet".to_owned()];
+    let archive = site.root().join("bundle.tar").display().to_string();
+    vet.extend([
+        archive.clone(),
+        "--json".to_owned(),
+        "--reviewer".to_owned(),
+        "A test".to_owned(),
+    ]);
+    for plugin in plugins_of(bundle)? {
+        let manifest = read_table(&catalogue().join(&plugin).join("plugin.toml"))?;
+        let language = text_of(&manifest, "language")?.to_owned();
+        if let Some(reason) = tools::missing(&language)? {
+            eprintln!("the bundle {bundle}: skipped: {plugin}: {reason}");
+            return Ok(());
+        }
+        let project = site.root().join(&plugin);
+        build(&site, &plugin, &language).with_context(|| format!("the plugin `{plugin}`"))?;
+        vet.extend([
+            "--cases".to_owned(),
+            format!("{plugin}={}", project.join("cases.toml").display()),
+        ]);
+    }
+    let manifest = site.root().join("bundles").join(bundle);
+    copy(&catalogue().join("bundles").join(bundle), &manifest)?;
+    let manifest = manifest.display().to_string();
+    done(&site, &["bundle", "build", &manifest, "--output", &archive])?;
+    let again = site.root().join("again.tar");
+    done(&site, &["bundle", "build", &manifest, "--output", &again.display().to_string()])?;
+    ensure!(fs::read(&archive)? == fs::read(&again)?, "a second archive has other bytes");
+
+    let publisher = make_key(&site, "publisher")?;
+    let vetter = make_key(&site, "vetter")?;
+    let with = |key: &str| {
+        ["--key", key, "--passphrase-file"]
+            .map(str::to_owned)
+            .into_iter()
+            .chain([passphrase(&site)])
+    };
+    let sign: Vec<String> = ["bundle", "sign", &archive]
+        .map(str::to_owned)
+        .into_iter()
+        .chain(with(&publisher))
+        .collect();
+    run_words(&site, &sign)?;
+    vet.extend(with(&vetter));
+    let vetted: Value = serde_json::from_str(&run_words(&site, &vet)?)?;
+    // What prevents a signature is an exit code of its own, and a list.
+    ensure!(vetted["results"]["problems"].is_null(), "{vetted}");
+    let trust = site.root().join("trust.toml");
+    let policy = format!(
+        "{}{}[[rule]]\nnames = [\"portcullis/\"]\npublishers = [\"publisher\"]\nvetters = [\"vetter\"]\ngrants = {GO}\n",
+        policy_key("publisher", &publisher)?,
+        policy_key("vetter", &vetter)?
+    );
+    fs::write(&trust, policy)?;
+    let trust = trust.display().to_string();
+    done(&site, &["bundle", "verify", &archive, "--trust", &trust]).map(drop)
+}
+
+fn run_words(site: &Site, words: &[String]) -> Result<String> {
+    done(site, &words.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+fn passphrase(site: &Site) -> String {
+    site.root().join("passphrase").display().to_string()
+}
+
+/// Makes a pair of keys, and returns the path of the secret one.
+fn make_key(site: &Site, name: &str) -> Result<String> {
+    let (path, secret) = (site.root().join(name).display().to_string(), passphrase(site));
+    fs::write(&secret, "a passphrase of a test\n")?;
+    fs::set_permissions(&secret, fs::Permissions::from_mode(0o600))?;
+    done(site, &["bundle", "key", "new", "--output", &path, "--passphrase-file", &secret])?;
+    Ok(path)
+}
+
+/// Returns a policy's lines for a key.
+fn policy_key(name: &str, path: &str) -> Result<String> {
+    let public = fs::read_to_string(format!("{path}.pub"))?;
+    Ok(format!("[[key]]\nname = \"{name}\"\npublic = \"\"\"\n{public}\"\"\"\n"))
+}
+
+/// The grants that Go's runtime asks for. It runs without them.
+const GO: &str = r#"["clocks", "random", "environment", "directories"]"#;
+
+/// Builds a plugin in the site's folder, as an author would, and plays its cases.
+fn build(site: &Site, name: &str, language: &str) -> Result<()> {
+    let project = site.root().join(name);
+    copy(&catalogue().join(name), &project)?;
+    find_sdk(&project)?;
+    tools::lend(language, &project)?;
+    let folder = project.display().to_string();
+    let built: Value = serde_json::from_str(&done(site, &["plugin", "build", &folder, "--json"])?)?;
+    sound(&built, language)?;
+    let tested: Value = serde_json::from_str(&done(site, &["plugin", "test", &folder, "--json"])?)?;
+    let (all, _) = counts(&fs::read_to_string(project.join("cases.toml"))?);
+    ensure!(tested["ok"] == all && tested["differ"] == 0, "{all} cases: {tested}");
+    Ok(())
+}
