@@ -57,6 +57,7 @@ mod run;
 mod settings;
 mod spellings;
 mod started;
+mod states;
 mod steps;
 mod timelines;
 mod tool_verdicts;
@@ -110,6 +111,7 @@ fn main() -> ExitCode {
         spellings::tests(),
         own_agent::tests(),
         started::tests(),
+        states::tests(),
         steps::tests(),
         timelines::tests(),
         tool_verdicts::tests(),

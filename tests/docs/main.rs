@@ -348,20 +348,6 @@ fn exit_codes_are_numbers_in_one_file_only() {
 }
 
 #[test]
-fn the_introduction_shows_what_the_demo_prints() {
-    let printed = program::output(&["demo"]);
-    let page = Page::read(&root(), format!("{BOOK}/introduction.md"));
-    let shown: Vec<&str> = page.shown().filter(|line| *line != "...").collect();
-    assert!(shown.len() > 5, "{shown:?}");
-    for line in shown {
-        assert!(
-            printed.lines().any(|one| one.trim_start() == line),
-            "the demo does not print `{line}`:\n{printed}"
-        );
-    }
-}
-
-#[test]
 fn every_page_is_in_the_book_once() {
     let summary = Page::read(&root(), format!("{BOOK}/SUMMARY.md"));
     let mut listed = summary.links();

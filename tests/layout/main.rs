@@ -40,13 +40,18 @@ const FLOORS: &[&[&str]] = &[
 
 /// Crates below `plugins` that the host imports: they import nothing of it.
 const OF_PLUGINS: &[&str] =
-    &["autoruns", "builtin", "catalogue", "rule-language", "shell-reader", "strict-toml"];
+    &["autoruns", "builtin", "programs", "rule-language", "shell-reader", "strict-toml"];
 
 /// Crates on one floor that import each other, and why.
 const SIDEWAYS: &[(&str, &str, &str)] = &[];
 
 /// Circles of modules that stay, by crate and modules, and why.
 const CIRCLES: &[(&str, &[&str], &str)] = &[
+    (
+        "host/bundle",
+        &["indexes::check", "indexes::document"],
+        "a document is checked when it is made or read, and its rules have a file of their own",
+    ),
     (
         "plugins/inline-code",
         &["scope", "value"],
@@ -99,6 +104,12 @@ const MOST_CLAUSES: usize = 3;
 /// The greatest share of public functions with a name of one word, in percent. A name of one word
 /// finds nothing in a search. The share may only go down.
 const MOST_SHORT_NAMES: usize = 20;
+
+/// Files with code for Linux alone whose substitute is elsewhere, and where.
+const LINUX_ALONE: &[(&str, &str)] = &[
+    ("host/cli/src/error.rs", "errors of `host/run`"),
+    ("host/run/src/lib.rs", "`host/cli/src/commands/run_elsewhere.rs` refuses"),
+];
 
 /// Fails with all offenders, one a line.
 fn none(offenders: &[String]) {
@@ -217,6 +228,26 @@ fn no_module_imports_itself_in_a_circle() {
 }
 
 #[test]
+fn what_is_for_linux_alone_has_a_substitute() {
+    let (mut all, mut without) = (0, Vec::new());
+    for source in sources("host").iter().filter(|source| source.path.contains("/src/")) {
+        let code = source.production();
+        let count = code.matches("cfg(target_os = \"linux\")").count();
+        all += count;
+        if count > 0 && !code.contains("not(target_os = \"linux\")") {
+            without.push(source.path.clone());
+        }
+    }
+    assert!(all > 20, "only {all} were found");
+    let excused = |path: &String| LINUX_ALONE.iter().any(|(known, _)| known == path);
+    let unused = LINUX_ALONE.iter().filter(|(known, _)| !without.iter().any(|path| path == known));
+    let mut offenders: Vec<String> =
+        without.iter().filter(|path| !excused(path)).cloned().collect();
+    offenders.extend(unused.map(|(path, _)| format!("{path}: it needs no excuse")));
+    none(&offenders);
+}
+
+#[test]
 fn comments_begin_with_their_subject() {
     let (mut blocks, mut clauses) = (0, Vec::new());
     for source in sources("host").into_iter().chain(sources("plugins")) {
@@ -259,5 +290,54 @@ fn public_functions_have_names_that_a_search_finds() {
     assert!(all > 500, "only {all} functions were found");
     if short.len() * 100 > all * MOST_SHORT_NAMES {
         none(&short);
+    }
+}
+
+/// A crate without unit tests or examples in its comments says so in its manifest: cargo would
+/// compile it once more to run none. What is turned off there must not be there.
+#[test]
+fn tests_that_are_turned_off_do_not_exist() {
+    let (mut quiet, mut offenders) = (0, Vec::new());
+    for folder in ["host", "plugins"].into_iter().flat_map(crates) {
+        let manifest = fs::read_to_string(root().join(&folder).join("Cargo.toml")).unwrap();
+        let off = |key: &str| manifest.lines().any(|line| line == format!("{key} = false"));
+        let (no_examples, no_tests) = (off("doctest"), off("test"));
+        quiet += usize::from(no_examples);
+        for source in sources(&format!("{folder}/src")) {
+            if no_examples && has_example(&source.text) {
+                offenders.push(format!("{}: an example that is not run", source.path));
+            }
+            if no_tests && source.text.contains("#[test]") {
+                offenders.push(format!("{}: a test that is not run", source.path));
+            }
+        }
+    }
+    assert!(quiet > 20, "only {quiet} manifests were found");
+    none(&offenders);
+}
+
+/// Returns true if a comment holds a block of code that rustdoc would run.
+fn has_example(text: &str) -> bool {
+    let mut is_open = false;
+    text.lines().map(str::trim_start).filter(|line| line.starts_with("//")).any(|line| {
+        let Some(tag) = line.trim_start_matches(['/', '!', ' ']).strip_prefix("```") else {
+            return false;
+        };
+        is_open = !is_open;
+        let run = ["rust", "no_run", "should_panic", "compile_fail", "ignore", "edition"];
+        is_open && (tag.is_empty() || run.iter().any(|word| tag.starts_with(word)))
+    })
+}
+
+#[test]
+fn an_example_in_a_comment_is_noticed() {
+    for (text, expected) in [
+        ("/// ```\n/// one();\n/// ```\n", true),
+        ("    //! ```no_run\n    //! one();\n    //! ```\n", true),
+        ("/// ```text\n/// one\n/// ```\n", false),
+        ("/// ```toml\n/// a = 1\n/// ```\n/// ```rust\n/// one();\n/// ```\n", true),
+        ("let text = \"\n```\n\";\n", false),
+    ] {
+        assert_eq!(has_example(text), expected, "{text}");
     }
 }

@@ -7,8 +7,9 @@
 use crate::exit::CommandExit;
 use crate::spelling::spell_commands_in;
 use portcullis_bundle::{
-    ArchiveError, ArtifactError, BundleError, BundleStoreError, DigestError, IndexError, KeyError,
-    LockError, NameError, SignatureError, StatementError, TrustError,
+    ArchiveError, ArtifactError, BundleError, BundleStoreError, DigestError, IndexArtifactError,
+    IndexDocumentError, IndexError, IndexStatementError, KeyError, LockError, NameError,
+    SignatureError, StatementError, TrustError,
 };
 use portcullis_checkpoint::CheckpointError;
 use portcullis_config::problem::{BadConfiguration, Problems};
@@ -162,6 +163,13 @@ impl Error {
             self.causes.insert(0, before);
         }
         self
+    }
+
+    /// Returns true if the system, the network or another process got in the way, so that nothing is
+    /// known of what was asked for.
+    #[must_use]
+    pub const fn is_io(&self) -> bool {
+        matches!(self.kind, ErrorKind::Io)
     }
 
     /// Returns the exit code of the program that ends with this error.
@@ -342,6 +350,7 @@ library_errors! {
         ArchiveError::Io(error) => system(error.kind()),
         ArchiveError::Malformed(_) => ErrorKind::Invalid,
         ArchiveError::Bundle(error) => bundle(error),
+        ArchiveError::Index(error) => index(error),
         ArchiveError::Signature(error) => signature(error),
     },
     ArtifactError: |_| ErrorKind::Invalid,
@@ -352,7 +361,10 @@ library_errors! {
         BundleStoreError::Signature(error) => signature(error),
     },
     DigestError: |_| ErrorKind::Invalid,
+    IndexArtifactError: index,
+    IndexDocumentError: |_| ErrorKind::Invalid,
     IndexError: |_| ErrorKind::Invalid,
+    IndexStatementError: |_| ErrorKind::Invalid,
     KeyError: |_| ErrorKind::Invalid,
     LockError: |error| match error {
         LockError::Other { .. } => ErrorKind::Integrity,
@@ -451,6 +463,13 @@ const fn bundle(error: &BundleError) -> ErrorKind {
     }
 }
 
+const fn index(error: &IndexArtifactError) -> ErrorKind {
+    match error {
+        IndexArtifactError::Bytes(error) => bundle(error),
+        _ => ErrorKind::Invalid,
+    }
+}
+
 const fn signature(error: &SignatureError) -> ErrorKind {
     match error {
         SignatureError::Wrong | SignatureError::Bytes(_) => ErrorKind::Integrity,
@@ -480,6 +499,7 @@ fn registry(why: &ErrorReason) -> ErrorKind {
             ErrorKind::Invalid
         }
         ErrorReason::Bundle(error) => bundle(error),
+        ErrorReason::Index(error) => index(error),
         ErrorReason::Signature(error) => signature(error),
         _ => ErrorKind::Io,
     }

@@ -51,7 +51,7 @@ pub fn refuse_agents() -> Result<()> {
     let mark = marks.find(|name| env::var_os(name).is_some_and(|value| !value.is_empty()));
     let agent = match mark {
         Some(mark) => Some(format!("{mark} is set")),
-        None => client_above().map(|client| format!("`{client}` started it")),
+        None => client_above()?.map(|client| format!("`{client}` started it")),
     };
     match agent {
         Some(why) => {
@@ -92,19 +92,22 @@ pub fn new_word() -> Result<String> {
 }
 
 /// Returns the first agent's client among the ancestors of this process.
-fn client_above() -> Option<String> {
+///
+/// # Errors
+/// Fails where the ancestors are unknown.
+fn client_above() -> Result<Option<String>> {
     let mut id = std::os::unix::process::parent_id();
     for _ in 0..MOST_PARENTS {
         if id <= 1 {
-            return None;
+            return Ok(None);
         }
-        let process = look(id)?;
+        let Some(process) = look(id)? else { return Ok(None) };
         if process.is_client() {
-            return Some(process.name);
+            return Ok(Some(process.name));
         }
         id = process.parent;
     }
-    None
+    Ok(None)
 }
 
 /// A process above this one.
@@ -243,7 +246,12 @@ fn plain_name(path: &str) -> &str {
 }
 
 #[cfg(target_os = "linux")]
-fn look(id: u32) -> Option<Process> {
+fn look(id: u32) -> Result<Option<Process>> {
+    Ok(read_process(id))
+}
+
+#[cfg(target_os = "linux")]
+fn read_process(id: u32) -> Option<Process> {
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     // The name may hold parentheses itself.
     let (head, rest) = stat.rsplit_once(')')?;
@@ -259,20 +267,21 @@ fn look(id: u32) -> Option<Process> {
     Some(Process { name, program, arguments, parent })
 }
 
+/// The sandbox of an agent can forbid to run `ps`: an ancestor that cannot be looked at may be its
+/// client.
 #[cfg(not(target_os = "linux"))]
-fn look(id: u32) -> Option<Process> {
-    let output = std::process::Command::new("/bin/ps")
-        .args(["-o", "ppid=,command=", "-p", &id.to_string()])
-        .output()
-        .ok()?;
-    let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    let (parent, line) = text.split_once(' ')?;
+fn look(id: u32) -> Result<Option<Process>> {
+    use portcullis_review::process_list::{find_process, read_command_line};
+    let found = find_process(id).and_then(|found| Ok((found, read_command_line(id)?)));
+    let (found, line) = found.map_err(|error| {
+        Error::refused(format!("it is unknown whether an agent runs this command: {error}"))
+            .with_hint("run it in your own terminal")
+    })?;
     // An argument with spaces falls apart here, but a shell's command text still comes after its
     // `-c`.
-    let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-    let program = arguments.first().cloned().unwrap_or_default();
-    let name = program.rsplit('/').next().unwrap_or_default().to_owned();
-    Some(Process { name, program, arguments, parent: parent.parse().ok()? })
+    let arguments = line.split_whitespace().map(str::to_owned).collect();
+    let name = found.program.rsplit('/').next().unwrap_or_default().to_owned();
+    Ok(Some(Process { name, program: found.program, arguments, parent: found.parent }))
 }
 
 #[cfg(test)]

@@ -149,7 +149,6 @@ enum Command {
     #[command(subcommand)]
     Catalogue(commands::catalogue::Command),
     /// Run an agent under watch, with hooks for this run only
-    #[cfg(target_os = "linux")]
     Run(commands::run::Arguments),
     /// Review the calls to a server of the Model Context Protocol
     Mcp(commands::mcp::Arguments),
@@ -197,6 +196,8 @@ enum Command {
     /// Sign the files of a version, and verify downloaded ones
     #[command(subcommand)]
     Release(commands::release::Command),
+    /// Say how to upgrade this program (not for agents)
+    Upgrade(commands::upgrade::Arguments),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -340,7 +341,6 @@ fn main() -> ExitCode {
     if arguments.next().is_some_and(|first| first == commands::boundary::files::COMMAND) {
         return ExitCode::from(commands::boundary::files::run_hand_files(arguments));
     }
-    #[cfg(target_os = "linux")]
     if let Some(code) = commands::run::run_reentered(&mut std::env::args_os().skip(1)) {
         return code;
     }
@@ -418,13 +418,13 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Credential(command) => commands::credential::run_credential(&command),
         Command::Privacy(command) => commands::privacy::run_privacy(&command),
         Command::Encryption(command) => commands::encryption::run_encryption(&command),
-        #[cfg(target_os = "linux")]
         Command::Run(arguments) => commands::run::run_agent(&arguments),
         Command::Mcp(arguments) => return commands::mcp::run_mcp(arguments),
         Command::Trust(arguments) => commands::trust::run_trust(&arguments),
         Command::Plugin(command) => commands::plugin::run_plugin(&command),
         Command::Bundle(command) => commands::bundle::run_bundle(&command),
         Command::Release(command) => commands::release::run_release(&command),
+        Command::Upgrade(arguments) => commands::upgrade::run_upgrade(&arguments),
         Command::Allow(arguments) => commands::allow::run_allow(&arguments),
         Command::Approvals(command) => commands::approvals::run_approvals(&command),
         Command::Recover(arguments) => commands::recover::run_recover(&arguments),

@@ -79,7 +79,10 @@ fn watch(root: &Path) -> Result<()> {
         fs::read_dir(&plugins).with_context(|| format!("cannot list `{}`", plugins.display()))?
     {
         let entry = entry.with_context(|| format!("cannot list `{}`", plugins.display()))?;
-        if !["builtin", "examples", "templates"].iter().any(|other| entry.file_name() == *other) {
+        if !["builtin", "catalogue", "examples", "publishing", "templates"]
+            .iter()
+            .any(|other| entry.file_name() == *other)
+        {
             println!("cargo:rerun-if-changed={}", entry.path().display());
         }
     }

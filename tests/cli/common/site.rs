@@ -15,7 +15,7 @@ use std::process::Command;
 use std::time::Duration;
 
 /// The timeout of our own commands.
-pub const LIMIT: Duration = Duration::from_secs(60);
+pub const LIMIT: Duration = Duration::from_secs(120);
 
 /// An unprivileged user who owns nothing else.
 pub const NOBODY: u32 = 65_534;

@@ -130,7 +130,7 @@ fn ask(plugins: &mut PluginSet, bytes: &[u8]) -> Result<(), String> {
         holds(&answer.result.map(|report| report.detections))?;
     }
     if let Some(answer) =
-        plugins.intervene("intervention", &issue(text.clone()), &situation(), &context)
+        plugins.intervene("intervention", &issue(text.clone()), &situation(), &context, &none)
     {
         holds(&answer.result)?;
     }
@@ -341,7 +341,7 @@ mod tests {
             .unwrap();
         assert_eq!((report.detections.len(), report.state.unwrap().len()), (1, 8));
         let response = plugins
-            .intervene("intervention", &issue(texts[5].clone()), &situation(), &context)
+            .intervene("intervention", &issue(texts[5].clone()), &situation(), &context, &|_| None)
             .unwrap()
             .result;
         assert!(response.is_ok(), "{response:?}");

@@ -32,6 +32,7 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
             "portcullis uninstall claude --dry-run",
             "portcullis uninstall claude",
             "portcullis uninstall claude --purge  # the journal and the key too",
+            "portcullis uninstall --purge         # every client's hooks, and everything that is kept",
         ],
     ),
     (
@@ -277,6 +278,20 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     ("plugin bench", &["portcullis plugin bench", "portcullis plugin bench my-check.wasm --json"]),
     (
+        "plugin diff",
+        &[
+            "portcullis plugin diff released/my-check.wasm my-check",
+            "portcullis plugin diff old.wasm new.wasm --cases cases.toml --corpus corpora",
+        ],
+    ),
+    (
+        "plugin publish",
+        &[
+            "portcullis plugin publish --dry-run  # everything but signing and sending",
+            "portcullis plugin publish --to ghcr.io/acme/my-check --key release.key",
+        ],
+    ),
+    (
         "plugin record",
         &[
             "portcullis plugin record last",
@@ -334,6 +349,14 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "upgrade",
+        &[
+            "portcullis upgrade                   # the command for the way it was installed",
+            "portcullis upgrade --check           # as `[upgrade]` of the configuration says",
+            "portcullis upgrade --check --from https://downloads.example.org/portcullis --key release.key.pub",
+        ],
+    ),
+    (
         "bundle sign",
         &[
             "portcullis bundle sign checks-1.0.0.tar --key release.key --expires 365",
@@ -381,9 +404,37 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "bundle search",
+        &[
+            "portcullis bundle search migrations",
+            "portcullis bundle search --kind risk-calculator --json",
+        ],
+    ),
+    (
+        "bundle info",
+        &["portcullis bundle info acme/checks", "portcullis bundle info acme/checks@1.2.0 --json"],
+    ),
+    ("bundle index", &["portcullis bundle index update", "portcullis bundle index list"]),
+    (
+        "bundle index update",
+        &["portcullis bundle index update", "portcullis bundle index update acme/index --json"],
+    ),
+    ("bundle index list", &["portcullis bundle index list", "portcullis bundle index list --json"]),
+    (
+        "bundle index build",
+        &[
+            "portcullis bundle index build archives/ --name acme/index --serial 7 \\",
+            "    --registry ghcr.io --notes notes.toml",
+        ],
+    ),
+    ("bundle index sign", &["portcullis bundle index sign acme-index-7.tar --key index.key"]),
+    ("bundle index push", &["portcullis bundle index push acme-index-7.tar ghcr.io/acme/index"]),
+    ("bundle index mirror", &["portcullis bundle index mirror acme/index -o /srv/acme-index"]),
+    (
         "bundle install",
         &[
             "portcullis bundle install ghcr.io/acme/checks:1.2.0",
+            "portcullis bundle install acme/checks       # the newest that an index lists",
             "portcullis bundle install checks-1.2.0.tar --global",
             "portcullis bundle install   # the bundles in the project's portcullis.lock",
         ],

@@ -18,7 +18,7 @@ pub const GROUPS: &[(&str, &[&str])] = &[
     ("Keys and personal data", &["credential", "encryption", "privacy"]),
     ("Plugins and rules", &["rules", "plugin", "bundle", "catalogue"]),
     ("Many machines", &["fleet", "hub"]),
-    ("This program", &["completions", "release"]),
+    ("This program", &["completions", "release", "upgrade"]),
 ];
 
 /// The group that only `portcullis --help` has.

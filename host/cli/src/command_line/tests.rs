@@ -112,10 +112,6 @@ fn every_page_has_examples_and_fits() {
 fn every_example_parses() {
     let known: BTreeSet<String> = all().into_iter().map(|(name, _)| name).collect();
     for (name, lines) in EXAMPLES {
-        // `run` exists on Linux alone.
-        if !known.contains(*name) && cfg!(not(target_os = "linux")) {
-            continue;
-        }
         assert!(known.contains(*name), "`{name}` is not a command");
         for example in lines.join("\n").replace("\\\n", "").lines() {
             let mut words = words(example);

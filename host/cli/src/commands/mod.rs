@@ -39,9 +39,13 @@ pub mod review;
 pub mod rules;
 #[cfg(target_os = "linux")]
 pub mod run;
+#[cfg(not(target_os = "linux"))]
+#[path = "run_elsewhere.rs"]
+pub mod run;
 mod second_program;
 pub mod serve;
 pub mod status;
 pub mod trust;
 pub mod undo;
 pub mod uninstall;
+pub mod upgrade;
