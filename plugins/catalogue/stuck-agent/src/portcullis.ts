@@ -1,1 +1,0 @@
-../../../templates/ts/shared/src/portcullis.ts
