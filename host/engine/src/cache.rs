@@ -49,7 +49,7 @@ pub(crate) const MIN_RECEIPT_AGE: Duration = Duration::from_millis(50);
 
 /// The context of the names of metadata. Its number changes with the types of the metadata: what an
 /// earlier build encoded must not be read as something else.
-const CARD_NAMES: &str = "portcullis card name 2";
+const CARD_NAMES: &str = "portcullis card name 3";
 
 /// Compiled code and receipts in a folder, signed with a key.
 pub struct CodeCache {

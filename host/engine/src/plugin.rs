@@ -224,8 +224,7 @@ impl LazyPlugin {
     /// Returns true if loading it runs no third-party code: it is built in, or its preparation is
     /// cached.
     pub(crate) fn loads_without_guest_code(&mut self, engine: &Engine) -> bool {
-        !is_file(&self.entry)
-            || self.known(engine).as_ref().is_ok_and(|known| known.cached.is_some())
+        !is_file(&self.entry) || self.known(engine).as_ref().is_ok_and(InspectedPlugin::is_prepared)
     }
 
     /// Returns true if it considers ended actions only. For a builtin plugin this is known without
@@ -281,12 +280,12 @@ impl LazyPlugin {
         let (world, code) = ready.map_err(|error| load_failure(&error))?;
         let bound = Instant::now();
         let remembered = known.cached.take();
-        let prepared = match &remembered {
-            Some(cached) => cached.prepared.clone(),
+        let prepared = match remembered.as_ref().and_then(|cached| cached.prepared.clone()) {
+            Some(prepared) => prepared,
             None => prepare(engine, &world, entry, &known.inspection, now_ms, part)?,
         };
         let took = LoadTimes { code: bound.duration_since(begun), preparing: bound.elapsed() };
-        known.remember(engine, entry, remembered.as_ref(), code, &prepared);
+        known.remember(engine, entry, remembered.as_ref(), code, Some(&prepared));
         known.bytes = None;
         Ok(LoadedPlugin { world, prepared, took })
     }
@@ -361,7 +360,16 @@ impl InspectedPlugin {
                 "`portcullis:shell/reader`, which only the host's own component may".to_owned(),
             ));
         }
-        Ok(Self { inspection, source: Some(stamp), bytes: Some(Cow::Owned(bytes)), cached: None })
+        let known =
+            Self { inspection, source: Some(stamp), bytes: Some(Cow::Owned(bytes)), cached: None };
+        // Most hooks need no more of it, and reading a large file takes longer than all else.
+        known.remember(engine, entry, None, None, None);
+        Ok(known)
+    }
+
+    /// Returns true if its preparation is cached.
+    fn is_prepared(&self) -> bool {
+        self.cached.as_ref().is_some_and(|cached| cached.facts.is_prepared)
     }
 
     /// Returns the component bound to its world, and the stamp of the file that its code came from.
@@ -436,32 +444,36 @@ impl InspectedPlugin {
         }
     }
 
-    /// Caches the metadata if there is no entry yet, or if the old one holds fewer facts.
+    /// Caches the metadata, if that adds to the entry that there is.
     fn remember(
         &self,
         engine: &Engine,
         entry: &PluginSpec,
         old: Option<&CachedMetadata>,
         code: Option<Stamp>,
-        prepared: &[u8],
+        prepared: Option<&[u8]>,
     ) {
         let Some(cache) = &engine.cache else { return };
-        let known = old.map(|cached| (cached.facts.source, cached.facts.code));
-        if known.is_some_and(|known| known == (self.source, code) || code.is_none()) {
-            return;
-        }
-        if self.source.is_some_and(|stamp| !stamp.settled(crate::cache::MIN_RECEIPT_AGE)) {
-            return;
-        }
         let facts = crate::cache::CachedFacts {
             inspection: self.inspection.clone(),
             source: self.source,
             code,
+            is_prepared: prepared.is_some(),
         };
-        cache.store_metadata(
-            &metadata_name(cache, entry),
-            &CachedMetadata { facts, prepared: prepared.to_vec() },
-        );
+        let adds = old.is_none_or(|old| {
+            let old = &old.facts;
+            old.source != facts.source
+                || (facts.is_prepared && !old.is_prepared)
+                || (code.is_some() && old.code != code)
+        });
+        let is_settled =
+            self.source.is_none_or(|stamp| stamp.settled(crate::cache::MIN_RECEIPT_AGE));
+        if adds && is_settled {
+            cache.store_metadata(
+                &metadata_name(cache, entry),
+                &CachedMetadata { facts, prepared: prepared.map(<[u8]>::to_vec) },
+            );
+        }
     }
 }
 
@@ -473,7 +485,7 @@ impl Engine {
         self.run_ahead(move |engine| {
             let Source::Builtin { digest, .. } = spec.source else { return };
             if let Ok(known) = InspectedPlugin::of(engine, &spec)
-                && known.cached.is_some()
+                && known.is_prepared()
             {
                 // The call finds and reports a failure again.
                 drop(engine.shared.get_or_load(digest, || known.world(engine, &spec)));

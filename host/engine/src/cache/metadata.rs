@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug)]
 pub(crate) struct CachedMetadata {
     pub(crate) facts: CachedFacts,
-    /// The answer of `prepare`.
-    pub(crate) prepared: Vec<u8>,
+    /// The answer of `prepare`; none as long as the plugin was inspected only.
+    pub(crate) prepared: Option<Vec<u8>>,
 }
 
 /// The part of the metadata that is encoded as a structure.
@@ -20,6 +20,8 @@ pub(crate) struct CachedFacts {
     pub(crate) source: Option<Stamp>,
     /// The file of compiled code whose signature was checked.
     pub(crate) code: Option<Stamp>,
+    /// It prepared itself.
+    pub(crate) is_prepared: bool,
 }
 
 impl CachedMetadata {
@@ -27,7 +29,8 @@ impl CachedMetadata {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let facts = postcard::to_allocvec(&self.facts).unwrap_or_default();
         let length = u32::try_from(facts.len()).unwrap_or_default();
-        [&length.to_le_bytes(), facts.as_slice(), self.prepared.as_slice()].concat()
+        let prepared = self.prepared.as_deref().unwrap_or_default();
+        [&length.to_le_bytes(), facts.as_slice(), prepared].concat()
     }
 
     /// Decodes metadata; none if the bytes are not from this version of the program.
@@ -35,7 +38,8 @@ impl CachedMetadata {
         let (length, rest) = bytes.split_first_chunk::<4>()?;
         let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
         let (facts, prepared) = rest.split_at_checked(length)?;
-        let (facts, rest) = postcard::take_from_bytes(facts).ok()?;
-        rest.is_empty().then(|| Self { facts, prepared: prepared.to_vec() })
+        let (facts, rest) = postcard::take_from_bytes::<CachedFacts>(facts).ok()?;
+        let prepared = facts.is_prepared.then(|| prepared.to_vec());
+        rest.is_empty().then_some(Self { facts, prepared })
     }
 }

@@ -112,6 +112,42 @@ fn files_are_ours_alone() {
     assert!(files.iter().all(|file| mode(file) == 0o600));
 }
 
+/// Most hooks call none of the exporters and interventions that are installed, and each hook has to
+/// know what they are.
+#[test]
+fn a_file_that_is_not_called_is_read_once() {
+    const PADDING: usize = 1 << 20;
+    let place = Place::new();
+    let mut bytes = good(420);
+    // A custom section: its kind, its length in LEB128, the length of its name, and its content.
+    bytes.extend([0, 0x80, 0x80, 0x40, 0]);
+    bytes.resize(bytes.len() + PADDING - 1, 0);
+    fs::write(place.plugin(), bytes).unwrap();
+    sleep(Duration::from_millis(60));
+    let describe = || {
+        let engine = Engine::new(Some(CodeCache::new(&place.cache(), KEY))).unwrap();
+        let before = bytes_read();
+        let mut set = set(&engine, vec![file_entry("plugin", place.plugin())]);
+        let found = set.describe_all().remove(1).inspection.unwrap().digest;
+        (found, bytes_read() - before > PADDING)
+    };
+    let (digest, first) = describe();
+    assert!(first, "a new file is read");
+    assert_eq!(describe(), (digest.clone(), false), "a known one is not");
+    assert_eq!(place.files("").len(), 1, "nothing was compiled");
+    place.settle();
+    assert_eq!(describe(), (digest.clone(), false), "nor one that was called since");
+    fs::write(place.plugin(), good(421)).unwrap();
+    assert_ne!(describe().0, digest, "another file is another plugin");
+}
+
+/// Returns how many bytes this thread has read so far.
+fn bytes_read() -> usize {
+    let counters = fs::read_to_string("/proc/thread-self/io").unwrap();
+    let read = counters.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap();
+    read.parse().unwrap()
+}
+
 #[test]
 fn compiled_code_is_reused() {
     let place = Place::new();
