@@ -6,6 +6,7 @@
 mod bundles;
 mod command_line;
 mod commands;
+mod compile_line;
 mod differ;
 mod error;
 mod exit;

@@ -89,7 +89,7 @@ pub struct Description {
     pub loaded: Option<Result<(), Fault>>,
 }
 
-/// One step of [`PluginSet::compile_all`].
+/// One step of [`PluginSet::compile_all`] or [`PluginSet::compile_files`].
 #[derive(Debug)]
 pub struct Progress<'a> {
     /// The plugin.
@@ -280,15 +280,31 @@ impl PluginSet {
     /// Compiles and prepares every plugin now, for an installation or a test.
     pub fn compile_all(&mut self, mut progress: impl FnMut(Progress<'_>)) {
         let total = self.slots.len() + 1;
-        let (engine, now_ms) = (&self.engine, self.now_ms);
-        let mut warm = |slot: &mut LazyPlugin, done: usize| {
-            let result = slot.load(engine, now_ms, &mut TimeBudget::unbounded());
-            let identity = slot.identity();
-            let result = result.map_err(|failure| identity.new_fault(failure.kind, failure.detail));
-            progress(Progress { name: &slot.entry.name, done, total, result });
-        };
-        warm(&mut self.slots.reader(), 1);
-        self.slots.all().zip(2..).for_each(|(mut slot, done)| warm(&mut slot, done));
+        progress(self.compile_slot(&mut self.slots.reader(), 1, total));
+        self.slots.all().zip(2..).for_each(|(mut slot, done)| {
+            progress(self.compile_slot(&mut slot, done, total));
+        });
+    }
+
+    /// Compiles and prepares the plugins of files now: those that came with the program are not
+    /// touched.
+    pub fn compile_files(&mut self, mut progress: impl FnMut(Progress<'_>)) {
+        let total = self.slots.files().count();
+        self.slots.files().zip(1..).for_each(|(mut slot, done)| {
+            progress(self.compile_slot(&mut slot, done, total));
+        });
+    }
+
+    fn compile_slot<'a>(
+        &self,
+        slot: &'a mut LazyPlugin,
+        done: usize,
+        total: usize,
+    ) -> Progress<'a> {
+        let result = slot.load(&self.engine, self.now_ms, &mut TimeBudget::unbounded());
+        let identity = slot.identity();
+        let result = result.map_err(|failure| identity.new_fault(failure.kind, failure.detail));
+        Progress { name: &slot.entry.name, done, total, result }
     }
 
     /// Describes every plugin, the shell reader first. Reads the files that it needs, compiles

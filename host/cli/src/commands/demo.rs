@@ -1,6 +1,7 @@
 //! `portcullis demo`: a short scripted session, reviewed by the real plugins and recorded in a real
 //! journal, all in a scratch folder. It is the first command that a new user runs.
 
+use crate::compile_line::CompileLine;
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
 use crate::paint;
@@ -22,7 +23,6 @@ use portcullis_store::{Commit, Durability, Home, PendingCommit, Store, Verificat
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -123,26 +123,17 @@ fn code_home() -> Option<Home> {
 
 /// Compiles the plugins whose compiled code this home lacks; returns a line about it.
 fn compile(reviewer: &mut Reviewer, code: &Home, scratch: &Home) -> String {
-    let terminal = std::io::stderr().is_terminal();
     let begun = Instant::now();
     let mut count = 0;
+    let mut line = CompileLine::default();
     reviewer.plugins.compile_all(|progress| {
         count = progress.total;
-        if terminal {
-            anstream::eprint!(
-                "\r\x1b[Kcompiling plugins {}/{} {}",
-                progress.done,
-                progress.total,
-                one_line(progress.name, 40)
-            );
-        }
+        line.show_step(&progress);
         if let Err(fault) = progress.result {
             anstream::eprintln!("\n{}", paint::bad(fault));
         }
     });
-    if terminal {
-        anstream::eprint!("\r\x1b[K");
-    }
+    drop(line);
     let kept = match code.path() == scratch.path() {
         true => "no folder to keep the compiled code in was found".to_owned(),
         false => format!("compiled code is kept in {}", code.cache().display()),

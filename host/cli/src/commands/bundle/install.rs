@@ -6,11 +6,13 @@ use crate::bundles::indexes::{
 };
 use crate::bundles::install::{self, InstallLock, InstallPlan, LockFile};
 use crate::bundles::source::{self, BundleSource, FetchedBundle, InstallTarget, RegistryOptions};
+use crate::compile_line::CompileLine;
 use crate::error::{Context, Result};
 use crate::exit::CommandExit;
 use crate::recorded_action::record_action;
 use crate::{interactive, paint};
 use portcullis_bundle::LockedBundle;
+use portcullis_config::Config;
 use portcullis_config::clock::now_ms;
 use portcullis_config::paths::Paths;
 use portcullis_core::text::one_line;
@@ -19,6 +21,8 @@ use portcullis_review::bundles::open_store;
 use portcullis_review::bundles::policies::Policies;
 use portcullis_review::bundles::receipt::{self, InstalledRef};
 use portcullis_review::bundles::verify::{self, Consent};
+use portcullis_review::installed;
+use portcullis_review::reviewer::Reviewer;
 use portcullis_store::Home;
 use serde_json::json;
 use std::fmt::Write;
@@ -107,12 +111,12 @@ fn named(
         ));
     } else if !arguments.dry_run {
         paint::print_text(&format!(
-            "locked in `{}`; every review from now on runs them\n{}\n",
+            "locked in `{}`; every review from now on runs them\n",
             install::display_path(&target.path),
-            paint::dim(
-                "`portcullis doctor` compiles them now; else the next action waits for it, 15 s at most"
-            )
         ));
+    }
+    if !arguments.dry_run {
+        compile_installed(places, home);
     }
     Ok(CommandExit::Success)
 }
@@ -131,6 +135,35 @@ fn fetch_target(
             let locked = locked.lock.find_bundle(name);
             fetch_listed(&select_version(found, version.as_ref(), locked)?, reach)
         }
+    }
+}
+
+/// Compiles the installed plugins now, so that no action waits for it. They are locked already, so
+/// what goes wrong is a warning.
+pub(super) fn compile_installed(places: &Paths, home: &Home) {
+    let warn = |about: &str, why: &str| {
+        anstream::eprintln!(
+            "{}: {about}: {why}; `portcullis doctor` tells what that means",
+            paint::warn("warning")
+        );
+    };
+    let load = || -> Result<Reviewer> {
+        let config = Config::load(places, Some(home))?;
+        Ok(installed::load_reviewer(places, home, config, &[], now_ms())?)
+    };
+    let mut reviewer = match load() {
+        Ok(reviewer) => reviewer,
+        Err(error) => return warn("the plugins are not compiled yet", &format!("{error:#}")),
+    };
+    let mut faults = Vec::new();
+    let mut line = CompileLine::default();
+    reviewer.plugins.compile_files(|progress| {
+        line.show_step(&progress);
+        faults.extend(progress.result.err());
+    });
+    drop(line);
+    for fault in faults {
+        warn("a plugin cannot be used", &fault.to_string());
     }
 }
 
@@ -235,6 +268,9 @@ fn locked(
                 lost.join(", ")
             );
             record_action(places, home, "bundle", &what, now_ms())?;
+        }
+        if !fetched.is_empty() {
+            compile_installed(places, home);
         }
     }
     if arguments.json {

@@ -1,7 +1,7 @@
 //! `portcullis bundle update`: updates locked bundles to the newest version, after a person has
 //! seen what changes.
 
-use super::install::{confirm_change, install_and_record};
+use super::install::{compile_installed, confirm_change, install_and_record};
 use super::plan_report::{self, ReportedBundle};
 use super::vet::{self, MaterialPaths, Verdicts};
 use crate::bundles::indexes::{
@@ -113,6 +113,9 @@ pub fn run_update(arguments: &Arguments) -> Result<CommandExit> {
             fields.insert("verdicts".to_owned(), serde_json::to_value(verdicts)?);
         }
         reported.push(one);
+    }
+    if newer && !arguments.check {
+        compile_installed(&places, &home);
     }
     if arguments.json {
         paint::print_text(&format!(

@@ -3,6 +3,7 @@
 
 use super::Site;
 use super::report::InstallReport;
+use crate::compile_line::CompileLine;
 use crate::error::{Context, Error, Result};
 use portcullis_agents::settings::SettingsScope;
 use portcullis_config::Config;
@@ -11,7 +12,7 @@ use portcullis_config::paths::Paths;
 use portcullis_core::policy::Mode;
 use portcullis_review::installed;
 use portcullis_store::{Home, Store};
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -80,17 +81,13 @@ fn write_observe(path: &Path, scope: SettingsScope, report: &mut InstallReport) 
 /// Fails if a plugin cannot be used, since every action would then be refused.
 pub fn compile_plugins(places: &Paths, home: &Home, config: Config) -> Result<()> {
     let mut reviewer = installed::load_reviewer(places, home, config, &[], now_ms())?;
-    let shown = std::io::stderr().is_terminal();
     let mut faults = Vec::new();
+    let mut line = CompileLine::default();
     reviewer.plugins.compile_all(|progress| {
-        if shown {
-            anstream::eprint!("\rcompiling plugins: {}/{} ", progress.done, progress.total);
-        }
+        line.show_step(&progress);
         faults.extend(progress.result.err());
     });
-    if shown {
-        anstream::eprint!("\r{:40}\r", "");
-    }
+    drop(line);
     match faults.first() {
         None => Ok(()),
         Some(fault) => Err(Error::invalid(format!(
