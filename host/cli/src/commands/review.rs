@@ -14,8 +14,9 @@ use portcullis_core::record::Record;
 use portcullis_core::score::Verdict;
 use portcullis_core::session::State;
 use portcullis_core::text::one_line;
+use portcullis_engine::{Kind, Source};
 use portcullis_review::installed;
-use portcullis_review::reviewer::ReviewContext;
+use portcullis_review::reviewer::{ReviewContext, Reviewer};
 use portcullis_store::{Durability, Home, Store};
 use std::path::PathBuf;
 
@@ -106,12 +107,48 @@ pub fn run_review(arguments: &Arguments) -> Result<CommandExit> {
         if arguments.session.is_none() && arguments.goal.is_none() {
             paint::print_text(ALONE);
         }
+        for note in describe_unasked(&mut reviewer, arguments, record) {
+            paint::print_wrapped(&note, 2);
+        }
     }
     Ok(if record.verdict().is_some_and(|verdict| verdict >= Verdict::Modify) {
         CommandExit::Objection
     } else {
         CommandExit::Success
     })
+}
+
+/// Says of each named component that this review did not ask why it did not, and what asks it.
+fn describe_unasked(
+    reviewer: &mut Reviewer,
+    arguments: &Arguments,
+    record: &Record,
+) -> Vec<String> {
+    if arguments.plugin.is_empty() {
+        return Vec::new();
+    }
+    let asked = |name: &str| record.plugins.iter().any(|plugin| plugin.name == name);
+    let named = |source: &Source| match source {
+        Source::File(path) => arguments.plugin.contains(path),
+        _ => false,
+    };
+    reviewer
+        .plugins
+        .describe_all()
+        .into_iter()
+        .filter(|plugin| named(&plugin.source) && !asked(&plugin.name))
+        .filter_map(|plugin| {
+            let (name, kind) = (plugin.name, plugin.inspection.ok()?.kind);
+            let why = match kind {
+                Kind::Pattern => "it looks at actions that have ended: `portcullis replay --plugin FILE RECORDING`, or its cases, \
+                                  show what it finds",
+                Kind::Intervention => "an intervention speaks after a pattern was found: its cases show what it says",
+                Kind::AuditExporter => "an exporter writes what is recorded: `portcullis audit export --exporter NAME`",
+                Kind::RiskCalculator | Kind::ShellReader => return None,
+            };
+            Some(format!("`{name}` was not asked: {why}\n"))
+        })
+        .collect()
 }
 
 /// Reads the state of a recorded session. Details of its steps are not read.

@@ -163,7 +163,19 @@ impl HealthInput {
     }
 
     fn plugins(&self, guard: &Guard, findings: &mut Vec<HealthFinding>) {
-        let (Some(home), Some(config)) = (&guard.home, &guard.config) else { return };
+        let (Some(home), Some(config)) = (&guard.home, &guard.config) else {
+            let unreadable = findings
+                .iter()
+                .any(|found| found.check == Check::Access && found.level == Level::Problem);
+            if guard.config.is_some() && !unreadable {
+                findings.push(HealthFinding::note(
+                    Check::Plugins,
+                    "not loaded: nothing is installed here yet",
+                    "`portcullis install` compiles them",
+                ));
+            }
+            return;
+        };
         let bundles = bundles::check(&self.places, home, config, self.now);
         findings.extend(bundles.findings);
         if bundles.refuses {
