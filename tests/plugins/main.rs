@@ -12,6 +12,9 @@
     reason = "a program of tests"
 )]
 
+#[path = "../../host/registry/tests/all/authority.rs"]
+#[allow(dead_code, reason = "one registry is enough here")]
+mod authority;
 mod catalogue;
 #[path = "../cli/common/mod.rs"]
 mod common;
@@ -19,6 +22,11 @@ mod documents;
 mod examples;
 mod mistakes;
 mod publish;
+#[path = "../../host/registry/tests/all/real.rs"]
+#[allow(dead_code, reason = "one registry is enough here")]
+mod real;
+#[path = "../locked/sample.rs"]
+mod sample;
 mod second_program;
 mod tools;
 mod traps;
@@ -84,6 +92,7 @@ fn main() -> ExitCode {
         trial("plugins: a change builds again", watched),
         trial("plugins: every file in Go is as gofmt writes it", formatted),
         trial("plugins: publishing says what is missing, and takes every step", publish::whole_way),
+        trial("plugins: published, listed, found, installed, updated and revoked", publish::listed),
         trial("plugins: the guide's commands do what it shows", documents::guide),
     ];
     tests.extend(mistakes::trials());
@@ -234,6 +243,14 @@ fn reviews(site: &Site, template: &Template, component: &Path) -> Result<()> {
         "it failed: {}",
         record["faults"]
     );
+    if ours.is_none() && template.language == "c" {
+        let ended = run(
+            site,
+            &["review", "--plugin", &component, "--command", "rm db/migrations/0001.sql"],
+        )?;
+        let said = format!("`{}` was not asked: ", name(template.kind));
+        ensure!(ended.text().contains(&said), "it does not say so: {}", ended.all());
+    }
     if template.kind == "risk-calculator" {
         let ours = ours.ok_or_else(|| anyhow!("it was not asked: {record}"))?;
         ensure!(

@@ -2,10 +2,13 @@
 //! the project that `plugin new` makes to an archive that can be signed.
 
 use crate::common::site::Site;
-use crate::{made, run, tools};
+use crate::real::{Kind, Registry};
+use crate::{done, made, run, tools};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 const BUNDLE: &str = "name = \"acme/my-risk-calculator\"\nversion = \"0.1.0\"\ndescription = \"A check.\"\n\
                       licence = \"Apache-2.0\"\nsource = \"https://git.example.com/acme/check\"\n\n[[plugin]]\nfile = \".\"\n";
@@ -76,4 +79,127 @@ pub fn whole_way() -> Result<()> {
     let last = said["steps"].as_array().and_then(|steps| steps.last()).context("no steps")?;
     ensure!(last["step"] == "diff" && last["ok"] == false, "{said}");
     Ok(())
+}
+
+/// The command that a calculator made by `plugin new` objects to.
+const OBJECTED: &str = "rm db/migrations/0001.sql";
+/// What it says.
+const OBJECTION: &str = "an applied migration must stay as it was run";
+const NAME: &str = "acme/my-risk-calculator";
+const INDEX: &str = "acme/index";
+
+/// From a new project to a registry and an index, from there to a person, and to one without a
+/// network: with the commands that they type, one after another.
+pub fn listed() -> Result<()> {
+    if tools::missing("c")?.is_some() {
+        return Ok(());
+    }
+    let Some(registry) = Registry::start(Kind::Plain) else { return Ok(()) };
+    let host = format!("127.0.0.1:{}", registry.port);
+    let author = Site::new("publish author")?;
+    let project = made(&author, "risk-calculator", "c")?;
+    tools::lend("c", &project)?;
+    let folder = project.display().to_string();
+    fs::write(project.join("bundle.toml"), BUNDLE)?;
+    let secret = author.root().join("passphrase");
+    fs::write(&secret, "a passphrase of a test\n")?;
+    fs::set_permissions(&secret, fs::Permissions::from_mode(0o600))?;
+    let secret = secret.display().to_string();
+    let key = author.root().join("release.key").display().to_string();
+    done(&author, &["bundle", "key", "new", "--output", &key, "--passphrase-file", &secret])?;
+    let to = format!("{host}/{NAME}");
+    let publish = [
+        folder.as_str(),
+        "--to",
+        &to,
+        "--key",
+        &key,
+        "--passphrase-file",
+        &secret,
+        "--plain-http",
+        &host,
+    ];
+    let said = published(&author, &publish, 0)?;
+    let last = said["steps"].as_array().and_then(|steps| steps.last()).context("no steps")?;
+    ensure!(last["step"] == "push" && last["ok"] == true, "{said}");
+    // A version that others may have is not replaced.
+    let said = published(&author, &publish, 1)?;
+    ensure!(said["missing"][0]["what"] == "a new version of the bundle", "{said}");
+    ensure!(said["steps"].as_array().is_some_and(Vec::is_empty), "{said}");
+
+    let archives = author.root().join("archives");
+    fs::create_dir_all(&archives)?;
+    let list = |serial: u64| -> Result<()> {
+        fs::copy(project.join("build/publish.tar"), archives.join(format!("{serial}.tar")))?;
+        let index = author.root().join(format!("index-{serial}.tar")).display().to_string();
+        let (serial, archives) = (serial.to_string(), archives.display().to_string());
+        let words = ["bundle", "index", "build", &archives, "--name", INDEX, "--serial", &serial];
+        let more = ["--registry", &host, "--output", &index];
+        done(&author, &[words.as_slice(), &more].concat())?;
+        let words = ["bundle", "index", "sign", &index, "--key", &key, "--passphrase-file"];
+        done(&author, &[words.as_slice(), &[&secret]].concat())?;
+        let place = format!("{host}/{INDEX}");
+        done(&author, &["bundle", "index", "push", &index, &place, "--plain-http", &host])?;
+        Ok(())
+    };
+    list(1)?;
+
+    let person = Site::new("publish person")?;
+    trust(&person, &key, &format!("{host}/{INDEX}"))?;
+    let reach = |words: &[&str]| done(&person, &[words, &["--plain-http", &host]].concat());
+    reach(&["bundle", "index", "update"])?;
+    ensure!(done(&person, &["bundle", "search", "risk"])?.contains(NAME), "it is not found");
+    ensure!(!objects(&person)?, "it objects before it is installed");
+    let before = count_compiled(&person)?;
+    reach(&["bundle", "install", NAME])?;
+    // The first action does not wait for a compiler.
+    ensure!(count_compiled(&person)? == before + 1, "it was not compiled");
+    ensure!(objects(&person)?, "it does not object");
+
+    fs::write(project.join("bundle.toml"), BUNDLE.replace("0.1.0", "0.2.0"))?;
+    published(&author, &publish, 0)?;
+    list(2)?;
+    let text = reach(&["bundle", "update", "--yes"])?;
+    ensure!(text.contains(&format!("{NAME} 0.2.0 is locked")), "{text}");
+    ensure!(objects(&person)?, "it does not object after the update");
+
+    let mirror = person.root().join("mirror").display().to_string();
+    reach(&["bundle", "index", "mirror", INDEX, "--output", &mirror])?;
+    done(&person, &["bundle", "revoke", NAME])?;
+    let refused = run(&person, &["bundle", "install", NAME, "--plain-http", &host, "--yes"])?;
+    ensure!(refused.code == Some(1) && refused.stderr.contains("is revoked"), "{}", refused.all());
+    drop(registry);
+
+    let offline = Site::new("publish offline")?;
+    trust(&offline, &key, &mirror)?;
+    done(&offline, &["bundle", "index", "update"])?;
+    done(&offline, &["bundle", "install", NAME])?;
+    ensure!(objects(&offline)?, "it does not object without a network");
+    Ok(())
+}
+
+/// Lets a person trust what this key signs below `acme/`, and an index at that place.
+fn trust(site: &Site, key: &str, index: &str) -> Result<()> {
+    let public = fs::read_to_string(Path::new(key).with_extension("key.pub"))?;
+    let policy = format!(
+        "[[key]]\nname = \"release\"\npublic = \"\"\"\n{public}\"\"\"\n\
+         [[rule]]\nnames = [\"acme/\"]\npublishers = [\"release\"]\n\
+         [[index]]\nname = \"{INDEX}\"\nsigners = [\"release\"]\nnames = [\"acme/\"]\nsource = \"{index}\"\n"
+    );
+    site.write("trust.toml", &policy)
+}
+
+/// Returns how many components are compiled in the person's home.
+fn count_compiled(site: &Site) -> Result<usize> {
+    let files = fs::read_dir(site.state().join("cache"))?.collect::<Result<Vec<_>, _>>()?;
+    Ok(files.iter().filter(|file| file.path().extension().is_some_and(|end| end == "code")).count())
+}
+
+/// Returns true if a review of the person's project holds the plugin's objection.
+fn objects(site: &Site) -> Result<bool> {
+    let ended = run(site, &["review", "--json", "--command", OBJECTED])?;
+    let record: Value = serde_json::from_str(&ended.text()).with_context(|| ended.all())?;
+    let faults = record["faults"].as_array().map_or(0, Vec::len);
+    ensure!(faults == 0, "{record}");
+    Ok(record.to_string().contains(OBJECTION))
 }
