@@ -20,6 +20,7 @@ mod catalogue;
 mod common;
 mod documents;
 mod examples;
+mod exporters;
 mod mistakes;
 mod publish;
 #[path = "../../host/registry/tests/all/real.rs"]
@@ -93,6 +94,7 @@ fn main() -> ExitCode {
         trial("plugins: every file in Go is as gofmt writes it", formatted),
         trial("plugins: publishing says what is missing, and takes every step", publish::whole_way),
         trial("plugins: published, listed, found, installed, updated and revoked", publish::listed),
+        trial("plugins: an exporter gets fewer records where it fails on many", exporters::halved),
         trial("plugins: the guide's commands do what it shows", documents::guide),
     ];
     tests.extend(mistakes::trials());

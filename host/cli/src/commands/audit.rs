@@ -9,14 +9,16 @@ use crate::show;
 use clap::builder::PossibleValuesParser;
 use portcullis_config::Config;
 use portcullis_config::paths::Paths;
+use portcullis_core::finding::AuditRecord;
 use portcullis_core::record::{Record, RecordKind};
 use portcullis_core::score::Verdict;
 use portcullis_core::text::{count_noun, one_line};
 use portcullis_engine::Kind;
 use portcullis_review::canary_session::CANARY_SESSION;
 use portcullis_review::export::{BATCH, for_exporter};
-use portcullis_review::exports::RecordOrigin;
+use portcullis_review::exports::{RecordOrigin, is_about_records};
 use portcullis_review::installed;
+use portcullis_review::reviewer::Reviewer;
 use portcullis_store::{Filter, Home, Store, StoredRecord, to_hex};
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
@@ -260,28 +262,66 @@ fn export(arguments: &AuditExport) -> Result<CommandExit> {
         let mut records =
             batch.iter().map(for_exporter).collect::<std::result::Result<Vec<_>, _>>()?;
         records.iter_mut().for_each(|record| origin.add_to(record));
-        reviewer.plugins.begin_review(portcullis_config::clock::now_ms());
-        let answer = reviewer
-            .plugins
-            .render_records(&exporter, &records, first)
-            .ok_or_else(|| Error::internal("the exporter is gone"))?;
-        let rendered = answer.result.map_err(|fault| Error::invalid(format!("{fault}")))?;
-        let bytes =
-            if answer.plugin.foreign && shown { readable(&rendered.bytes) } else { rendered.bytes };
-        match sink.write_all(&bytes) {
-            // The reader closed the pipe because it has seen enough.
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
-                return Ok(CommandExit::Success);
-            }
-            written => written.context("cannot write the export")?,
+        let ended =
+            write_in_parts(&mut reviewer, &exporter, &records, &mut first, |bytes, foreign| {
+                let bytes = if foreign && shown { readable(&bytes) } else { bytes };
+                match sink.write_all(&bytes) {
+                    // The reader closed the pipe because it has seen enough.
+                    Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+                        Ok(ControlFlow::Break(()))
+                    }
+                    written => written
+                        .context("cannot write the export")
+                        .map(|()| ControlFlow::Continue(())),
+                }
+            })?;
+        if ended.is_break() {
+            return Ok(CommandExit::Success);
         }
-        first = false;
     }
     sink.flush().context("cannot write the export")?;
     if std::io::stderr().is_terminal() {
         anstream::eprintln!("{}", count_noun(count, "record"));
     }
     Ok(CommandExit::Success)
+}
+
+/// Has an exporter render records, and passes on what it wrote and whether it is a third party's.
+/// Where it fails on them, it gets them in halves: a limit that a hundred long records reach may
+/// suffice for fifty. `first` is true until something is written.
+fn write_in_parts(
+    reviewer: &mut Reviewer,
+    exporter: &str,
+    records: &[AuditRecord],
+    first: &mut bool,
+    mut write: impl FnMut(Vec<u8>, bool) -> Result<ControlFlow<()>>,
+) -> Result<ControlFlow<()>> {
+    // The parts that are left, the next one last.
+    let mut parts = vec![records];
+    while let Some(part) = parts.pop() {
+        reviewer.plugins.begin_review(portcullis_config::clock::now_ms());
+        let answer = reviewer
+            .plugins
+            .render_records(exporter, part, *first)
+            .ok_or_else(|| Error::internal("the exporter is gone"))?;
+        match answer.result {
+            Ok(rendered) => {
+                *first = false;
+                if write(rendered.bytes, answer.plugin.foreign)?.is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+            Err(fault) if part.len() > 1 && is_about_records(fault.kind) => {
+                let (half, rest) = part.split_at(part.len() / 2);
+                parts.extend([rest, half]);
+            }
+            Err(fault) => {
+                let record = part.first().map(|record| record.id.as_str()).unwrap_or_default();
+                return Err(Error::invalid(format!("record {record}: {fault}")));
+            }
+        }
+    }
+    Ok(ControlFlow::Continue(()))
 }
 
 fn sink(arguments: &AuditExport) -> Result<Box<dyn Write>> {

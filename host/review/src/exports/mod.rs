@@ -23,7 +23,7 @@ mod status;
 
 pub use deliver::{Delivery, ExportError, ExportLock, ExportRun};
 pub use machine::{RecordOrigin, read_machine_name};
-pub use render::{PluginRenderer, RenderFailure, RenderRecords};
+pub use render::{PluginRenderer, RenderFailure, RenderRecords, is_about_records};
 pub use settings::{ConfiguredExport, ExportStart, RefusalPolicy, configured_exports};
 pub use state::ExportState;
 pub use status::{ExportStatus, list_export_statuses};

@@ -62,8 +62,9 @@ impl RenderRecords for PluginRenderer {
     }
 }
 
-/// Returns true for a fault that other records may not cause.
-const fn is_about_records(fault: FaultKind) -> bool {
+/// Returns true for a fault of an exporter that other records, or fewer, may not cause.
+#[must_use]
+pub const fn is_about_records(fault: FaultKind) -> bool {
     matches!(
         fault,
         FaultKind::Trap
