@@ -32,13 +32,14 @@ fn whole_way() -> Result<()> {
     let publish = |serial: u64, archives: &str| -> Result<()> {
         let host = market.host();
         stall.done(&format!(
-            "index build {archives} --name {INDEX} --serial {serial} --registry {host} --output index-{serial}.tar"
+            "index build {archives} --name {INDEX} --serial {serial} --registry {host} --notes notes.toml --output index-{serial}.tar"
         ))?;
         stall.done(&format!(
             "index sign index-{serial}.tar --key index.key --passphrase-file passphrase"
         ))?;
         market.done(&format!("index push index-{serial}.tar {host}/{INDEX}")).map(drop)
     };
+    stall.put("notes.toml", "")?;
     publish(1, &first)?;
     market.refused("search loops", "no index is here yet")?;
     let text = market.done("index update")?;
@@ -76,8 +77,14 @@ fn whole_way() -> Result<()> {
     // A tag alone is no update: the index lists what there is.
     let second = market.publish("1.1.0")?;
     ensure!(market.done("update --check")?.contains("acme/checks 1.0.0 is the newest"));
+    stall.put(
+        "notes.toml",
+        "[[version]]\nname = \"acme/checks\"\nversion = \"1.1.0\"\nchange = \"Reads more.\"\n",
+    )?;
     publish(2, &format!("{first} {second}"))?;
-    ensure!(market.done("update --yes")?.contains("acme/checks 1.1.0 is locked in"));
+    let text = market.done("update --yes")?;
+    ensure!(text.contains("acme/checks 1.1.0 is locked in"), "{text}");
+    ensure!(text.contains("  changes: Reads more.\n"), "{text}");
     ensure!(stall.json("info acme/checks")?["locked"] == "1.1.0");
     market.refused("install acme/checks@1.0.0 --yes", "no version before the installed 1.1.0")?;
     market.refused("install acme/checks@7.0.0", "lists no `acme/checks 7.0.0`")?;

@@ -201,7 +201,8 @@ pub fn fetch_listed(target: &ListedTarget, reach: &RegistryOptions) -> Result<Fe
             let (bundle, signatures) = archive::read_archive_file(path)?;
             // The policy's `registries` then count for the place that the index gives it.
             let from = Some(repository.repository().trim_end_matches('/').to_owned());
-            FetchedBundle { bundle, signatures, from, index: None, unread: Vec::new() }
+            let (index, change, unread) = (None, String::new(), Vec::new());
+            FetchedBundle { bundle, signatures, from, index, change, unread }
         }
         None => source::pull_bundle(&reach.client()?, &repository.with_digest(listed.digest))
             .with_context(|| {
@@ -219,6 +220,7 @@ pub fn fetch_listed(target: &ListedTarget, reach: &RegistryOptions) -> Result<Fe
         .with_hint("nothing was installed; tell the publisher of the index")
     })?;
     fetched.index = Some(index.name.clone());
+    fetched.change.clone_from(&listed.change);
     Ok(fetched)
 }
 

@@ -60,6 +60,8 @@ pub struct FetchedBundle {
     pub from: Option<String>,
     /// The index that listed it, if it was found by its name.
     pub index: Option<BundleName>,
+    /// What differs from the version before, in the words of the index; empty without one.
+    pub change: String,
     /// Signatures in an unsupported format.
     pub unread: Vec<UnsupportedSignature>,
 }
@@ -168,6 +170,7 @@ impl BundleSource {
                     signatures,
                     from: None,
                     index: None,
+                    change: String::new(),
                     unread: Vec::new(),
                 })
             }
@@ -191,6 +194,7 @@ pub fn pull_bundle(client: &Client, reference: &Reference) -> Result<FetchedBund
         signatures: pulled.signatures,
         from,
         index: None,
+        change: String::new(),
         unread: pulled.unread,
     })
 }

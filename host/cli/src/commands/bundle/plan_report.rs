@@ -16,6 +16,7 @@ pub struct ReportedBundle<'a> {
     version: String,
     digest: Digest,
     from: Option<&'a str>,
+    change: Option<&'a str>,
     signers: &'a BTreeSet<KeyId>,
     until: Option<u64>,
     grants: Vec<&'a str>,
@@ -33,6 +34,7 @@ impl<'a> ReportedBundle<'a> {
             version: about.version.to_string(),
             digest: bundle.index().digest(),
             from: ready.fetched.from.as_deref(),
+            change: Some(ready.fetched.change.as_str()).filter(|change| !change.is_empty()),
             signers: &ready.judged.signers,
             until: ready.judged.until,
             grants: grants(about),
@@ -55,6 +57,9 @@ pub fn format_plan(ready: &InstallPlan) -> String {
         .unwrap_or_default();
     let _ = writeln!(text, "{} {}{from}", paint::bold(about.name.as_str()), about.version);
     let _ = writeln!(text, "  {}", paint::dim(bundle.index().digest()));
+    if !ready.fetched.change.is_empty() {
+        let _ = writeln!(text, "  changes: {}", one_line(&ready.fetched.change, 1000));
+    }
     for (_, plugin) in about.plugins() {
         let _ = writeln!(
             text,
