@@ -62,7 +62,23 @@ pub fn converse(mut script: Command, answer: Answer<'_>) -> Result<Shown> {
         drop(child.kill());
     }
     let code = child.wait()?.code();
-    Ok(Shown { code, text: shown?.replace('\r', "") })
+    Ok(Shown { code, text: shown?.split('\n').map(overwrite).collect::<Vec<_>>().join("\n") })
+}
+
+/// Returns what stands in a line in the end: text after a return to its beginning replaces what was
+/// there.
+fn overwrite(line: &str) -> String {
+    let line = line.trim_end_matches('\r');
+    if !line.contains('\r') {
+        return line.to_owned();
+    }
+    let mut shown: Vec<char> = Vec::new();
+    for part in line.split('\r') {
+        let part: Vec<char> = part.chars().collect();
+        let kept = part.len().min(shown.len());
+        shown.splice(..kept, part);
+    }
+    shown.iter().collect::<String>().trim_end().to_owned()
 }
 
 fn talk(child: &mut Child, answer: Answer<'_>) -> Result<String> {

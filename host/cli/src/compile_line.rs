@@ -7,11 +7,14 @@ use std::io::IsTerminal;
 /// The line; it is removed when this is dropped. Without a terminal there is none.
 pub struct CompileLine {
     terminal: bool,
+    /// The most columns that it took so far. Blanks remove it, as a terminal without escape sequences
+    /// can do too.
+    width: usize,
 }
 
 impl Default for CompileLine {
     fn default() -> Self {
-        Self { terminal: std::io::stderr().is_terminal() }
+        Self { terminal: std::io::stderr().is_terminal(), width: 0 }
     }
 }
 
@@ -20,15 +23,17 @@ impl CompileLine {
     pub fn show_step(&mut self, step: &Progress<'_>) {
         if self.terminal {
             let name = one_line(step.name, 40);
-            anstream::eprint!("\r\x1b[Kcompiling plugins {}/{} {name}", step.done, step.total);
+            let line = format!("compiling plugins {}/{} {name}", step.done, step.total);
+            self.width = self.width.max(line.chars().count());
+            anstream::eprint!("\r{line:<width$}", width = self.width);
         }
     }
 }
 
 impl Drop for CompileLine {
     fn drop(&mut self) {
-        if self.terminal {
-            anstream::eprint!("\r\x1b[K");
+        if self.width > 0 {
+            anstream::eprint!("\r{:width$}\r", "", width = self.width);
         }
     }
 }
