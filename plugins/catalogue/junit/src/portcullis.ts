@@ -1,0 +1,1 @@
+../../../templates/ts/shared/src/portcullis.ts
