@@ -5,7 +5,7 @@ use crate::texts::is_blank;
 
 /// What a line tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Told<'a> {
+pub struct FailureLine<'a> {
     /// The file of an error.
     pub file: Option<&'a str>,
     /// The test's name, or the error's text.
@@ -14,7 +14,7 @@ pub struct Told<'a> {
     pub why: Option<&'a str>,
 }
 
-type Form = for<'a> fn(Scan<'a>) -> Option<Told<'a>>;
+type Form = for<'a> fn(Scan<'a>) -> Option<FailureLine<'a>>;
 
 /// How a line tells of a failed test, each with a line of that form.
 const TESTS: &[Form] = &[
@@ -28,7 +28,7 @@ const TESTS: &[Form] = &[
         }
         line.text(" - ")?;
         let why = line.rest();
-        line.end(Told { file: None, id, why: Some(why) })
+        line.end(FailureLine { file: None, id, why: Some(why) })
     },
     // tests/test_a.py::test_sum FAILED
     |mut line| {
@@ -164,7 +164,7 @@ const TESTS: &[Form] = &[
             line.word()?;
         }
         line.text(" ")?;
-        Some(Told { file: None, id, why: Some(line.rest()) })
+        Some(FailureLine { file: None, id, why: Some(line.rest()) })
     },
 ];
 
@@ -226,12 +226,12 @@ const ERRORS: &[Form] = &[
 ];
 
 /// Returns the failed test that a line tells of.
-pub fn read_test(line: &str) -> Option<Told<'_>> {
+pub fn read_test(line: &str) -> Option<FailureLine<'_>> {
     TESTS.iter().find_map(|form| form(Scan(line)))
 }
 
 /// Returns the error that a line tells of.
-pub fn read_error(line: &str) -> Option<Told<'_>> {
+pub fn read_error(line: &str) -> Option<FailureLine<'_>> {
     ERRORS.iter().find_map(|form| form(Scan(line)))
 }
 
@@ -269,12 +269,12 @@ pub fn may_tell(line: &str) -> bool {
 }
 
 #[allow(clippy::unnecessary_wraps, reason = "the end of each form")]
-const fn test(id: &str) -> Option<Told<'_>> {
-    Some(Told { file: None, id, why: None })
+const fn test(id: &str) -> Option<FailureLine<'_>> {
+    Some(FailureLine { file: None, id, why: None })
 }
 
-fn error<'a>(file: &'a str, id: &'a str) -> Option<Told<'a>> {
-    (!id.is_empty()).then_some(Told { file: Some(file), id, why: None })
+fn error<'a>(file: &'a str, id: &'a str) -> Option<FailureLine<'a>> {
+    (!id.is_empty()).then_some(FailureLine { file: Some(file), id, why: None })
 }
 
 /// Returns what was taken of a text.
@@ -298,7 +298,7 @@ fn read_count(line: &mut Scan<'_>) -> Option<()> {
 }
 
 /// Reads two words, and nothing else.
-fn read_pair(mut line: Scan<'_>) -> Option<Told<'_>> {
+fn read_pair(mut line: Scan<'_>) -> Option<FailureLine<'_>> {
     let whole = line.0;
     line.word()?;
     line.text(" ")?;

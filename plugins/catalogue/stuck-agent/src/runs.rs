@@ -1,6 +1,6 @@
 //! Runs of tests and other checks: which test, or which error, a run fails with.
 
-use crate::forms::{Told, may_tell, read_error, read_test, sums_up};
+use crate::forms::{FailureLine, may_tell, read_error, read_test, sums_up};
 use crate::memory::{Failure, Memory, keep_newest};
 use crate::scan::{Scan, is_of_word};
 use crate::texts::{hash, line, line_of, spell, take_last};
@@ -55,33 +55,33 @@ impl<'a> Shown<'a> {
         keep_newest(&mut lines, MOST_LINES);
         if is_check {
             let tests = lines.iter().filter_map(|line| read_test(line));
-            let tests = collect(tests, |told| line(told.id, MOST_ID));
+            let tests = collect(tests, |failure| line(failure.id, MOST_ID));
             if !tests.is_empty() {
                 return tests;
             }
         }
         let errors = lines.iter().filter(|line| !sums_up(line));
-        collect(errors.filter_map(|line| read_error(line)), |told| {
-            let name = told.file.map(|file| format!("{file}: {}", told.id));
-            line(&mask_numbers(name.as_deref().unwrap_or(told.id)), MOST_ID)
+        collect(errors.filter_map(|line| read_error(line)), |failure| {
+            let name = failure.file.map(|file| format!("{file}: {}", failure.id));
+            line(&mask_numbers(name.as_deref().unwrap_or(failure.id)), MOST_ID)
         })
     }
 }
 
 fn collect<'a>(
-    told: impl Iterator<Item = Told<'a>>,
-    name: impl Fn(Told<'a>) -> String,
+    failures: impl Iterator<Item = FailureLine<'a>>,
+    name: impl Fn(FailureLine<'a>) -> String,
 ) -> Vec<Found<'a>> {
     let mut found: Vec<Found<'a>> = Vec::new();
-    for told in told {
+    for failure in failures {
         if found.len() == MOST_FOUND {
             break;
         }
-        let id = name(told);
+        let id = name(failure);
         // A later line of the same test tells why.
         match found.iter_mut().find(|known| known.id == id) {
-            Some(known) => known.why = told.why.unwrap_or(known.why),
-            None => found.push(Found { id, why: told.why.unwrap_or_default() }),
+            Some(known) => known.why = failure.why.unwrap_or(known.why),
+            None => found.push(Found { id, why: failure.why.unwrap_or_default() }),
         }
     }
     found

@@ -50,8 +50,8 @@ fn failures_are_read_from_lines() {
         ("FAIL  src/a.test.ts 0.3s", "src/a.test.ts", None),
         ("[ERROR]   A.b:12->c:9 expected 5", "A.b", Some("expected 5")),
     ] {
-        let told = forms::Told { file: None, id, why };
-        assert_eq!(forms::read_test(line), Some(told), "{line}");
+        let failure = forms::FailureLine { file: None, id, why };
+        assert_eq!(forms::read_test(line), Some(failure), "{line}");
     }
     for line in
         ["FAILED .py", "● Console", "●  a", "FAIL", "a:: FAILED", "a > FAILED", "not ok 1 - "]
