@@ -19,11 +19,11 @@ impl Default for CompileLine {
 }
 
 impl CompileLine {
-    /// Shows that a plugin is done.
+    /// Shows which plugin is about to be compiled.
     pub fn show_step(&mut self, step: &Progress<'_>) {
-        if self.terminal {
+        if self.terminal && step.result.is_none() {
             let name = one_line(step.name, 40);
-            let line = format!("compiling plugins {}/{} {name}", step.done, step.total);
+            let line = format!("compiling plugins {}/{} {name}", step.number, step.total);
             self.width = self.width.max(line.chars().count());
             anstream::eprint!("\r{line:<width$}", width = self.width);
         }

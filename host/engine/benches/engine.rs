@@ -137,7 +137,7 @@ fn cold(folder: &Folder, cache: &Path) {
     let mut faults = Vec::new();
     folder
         .builtin(Some(cache), None, &Limits::builtin())
-        .compile_all(|step| faults.extend(step.result.err()));
+        .compile_all(|step| faults.extend(step.result.and_then(Result::err)));
     println!("\ncompile and prepare all: {:.1} ms", start.elapsed().as_secs_f64() * 1e3);
     for fault in faults {
         println!("  {fault}");

@@ -89,17 +89,18 @@ pub struct Description {
     pub loaded: Option<Result<(), Fault>>,
 }
 
-/// One step of [`PluginSet::compile_all`] or [`PluginSet::compile_files`].
+/// One step of [`PluginSet::compile_all`] or [`PluginSet::compile_files`]: each plugin is reported
+/// before it is compiled, and after it.
 #[derive(Debug)]
 pub struct Progress<'a> {
     /// The plugin.
     pub name: &'a str,
-    /// The number of plugins that are done, this one included.
-    pub done: usize,
+    /// Its number, from 1 on.
+    pub number: usize,
     /// The number of plugins in total.
     pub total: usize,
-    /// An error if it cannot be used.
-    pub result: Result<(), Fault>,
+    /// None before it is compiled; then an error if it cannot be used.
+    pub result: Option<Result<(), Fault>>,
 }
 
 impl PluginSet {
@@ -278,33 +279,34 @@ impl PluginSet {
     }
 
     /// Compiles and prepares every plugin now, for an installation or a test.
-    pub fn compile_all(&mut self, mut progress: impl FnMut(Progress<'_>)) {
+    pub fn compile_all(&mut self, mut report: impl FnMut(Progress<'_>)) {
         let total = self.slots.len() + 1;
-        progress(self.compile_slot(&mut self.slots.reader(), 1, total));
-        self.slots.all().zip(2..).for_each(|(mut slot, done)| {
-            progress(self.compile_slot(&mut slot, done, total));
+        self.compile_slot(&mut self.slots.reader(), (1, total), &mut report);
+        self.slots.all().zip(2..).for_each(|(mut slot, number)| {
+            self.compile_slot(&mut slot, (number, total), &mut report);
         });
     }
 
     /// Compiles and prepares the plugins of files now: those that came with the program are not
     /// touched.
-    pub fn compile_files(&mut self, mut progress: impl FnMut(Progress<'_>)) {
+    pub fn compile_files(&mut self, mut report: impl FnMut(Progress<'_>)) {
         let total = self.slots.files().count();
-        self.slots.files().zip(1..).for_each(|(mut slot, done)| {
-            progress(self.compile_slot(&mut slot, done, total));
+        self.slots.files().zip(1..).for_each(|(mut slot, number)| {
+            self.compile_slot(&mut slot, (number, total), &mut report);
         });
     }
 
-    fn compile_slot<'a>(
+    fn compile_slot(
         &self,
-        slot: &'a mut LazyPlugin,
-        done: usize,
-        total: usize,
-    ) -> Progress<'a> {
+        slot: &mut LazyPlugin,
+        (number, total): (usize, usize),
+        report: &mut impl FnMut(Progress<'_>),
+    ) {
+        report(Progress { name: &slot.entry.name, number, total, result: None });
         let result = slot.load(&self.engine, self.now_ms, &mut TimeBudget::unbounded());
         let identity = slot.identity();
         let result = result.map_err(|failure| identity.new_fault(failure.kind, failure.detail));
-        Progress { name: &slot.entry.name, done, total, result }
+        report(Progress { name: &slot.entry.name, number, total, result: Some(result) });
     }
 
     /// Describes every plugin, the shell reader first. Reads the files that it needs, compiles

@@ -218,7 +218,7 @@ const NOT_NAMED: &str =
 fn refusals(reviewer: &mut Reviewer) -> Vec<(String, String)> {
     let mut refused = Vec::new();
     reviewer.plugins.compile_all(|progress| {
-        if let Err(fault) = progress.result {
+        if let Some(Err(fault)) = progress.result {
             refused.push((progress.name.to_owned(), fault.detail));
         }
     });

@@ -129,7 +129,7 @@ fn compile(reviewer: &mut Reviewer, code: &Home, scratch: &Home) -> String {
     reviewer.plugins.compile_all(|progress| {
         count = progress.total;
         line.show_step(&progress);
-        if let Err(fault) = progress.result {
+        if let Some(Err(fault)) = progress.result {
             anstream::eprintln!("\n{}", paint::bad(fault));
         }
     });

@@ -228,7 +228,7 @@ pub(super) fn plugins(reviewer: &mut Reviewer, descriptions: &[Description]) -> 
     let mut count = 0;
     reviewer.plugins.compile_all(|progress| {
         count = progress.total;
-        if let Err(fault) = progress.result {
+        if let Some(Err(fault)) = progress.result {
             findings.push(unloadable(
                 progress.name,
                 &format!("{}: {}", fault.kind, fault.detail),

@@ -85,7 +85,7 @@ pub fn compile_plugins(places: &Paths, home: &Home, config: Config) -> Result<()
     let mut line = CompileLine::default();
     reviewer.plugins.compile_all(|progress| {
         line.show_step(&progress);
-        faults.extend(progress.result.err());
+        faults.extend(progress.result.and_then(std::result::Result::err));
     });
     drop(line);
     match faults.first() {
