@@ -85,6 +85,8 @@ pub fn whole_way() -> Result<()> {
 const OBJECTED: &str = "rm db/migrations/0001.sql";
 /// What it says.
 const OBJECTION: &str = "an applied migration must stay as it was run";
+/// What its next version says.
+const OTHER_OBJECTION: &str = "a migration that was run stays as it is";
 const NAME: &str = "acme/my-risk-calculator";
 const INDEX: &str = "acme/index";
 
@@ -156,25 +158,41 @@ pub fn listed() -> Result<()> {
     ensure!(count_compiled(&person)? == before + 1, "it was not compiled");
     ensure!(objects(&person)?, "it does not object");
 
+    // The next version objects in other words.
     fs::write(project.join("bundle.toml"), BUNDLE.replace("0.1.0", "0.2.0"))?;
+    let source = project.join("src/check.c");
+    let text = fs::read_to_string(&source)?;
+    ensure!(text.contains(OBJECTION), "it has other words");
+    fs::write(&source, text.replace(OBJECTION, OTHER_OBJECTION))?;
     published(&author, &publish, 0)?;
     list(2)?;
     let text = reach(&["bundle", "update", "--yes"])?;
     ensure!(text.contains(&format!("{NAME} 0.2.0 is locked")), "{text}");
-    ensure!(objects(&person)?, "it does not object after the update");
+    ensure!(count_compiled(&person)? == before + 2, "the update was not compiled");
+    ensure!(!objects(&person)?, "the first version still objects");
+    ensure!(objects_with(&person, OTHER_OBJECTION)?, "the second version does not object");
+    // What is locked and not compiled is compiled, too.
+    fs::remove_dir_all(person.state().join("cache"))?;
+    fs::create_dir_all(person.state().join("cache"))?;
+    fs::set_permissions(person.state().join("cache"), fs::Permissions::from_mode(0o700))?;
+    reach(&["bundle", "install"])?;
+    ensure!(count_compiled(&person)? == 1, "it was not compiled again");
 
     let mirror = person.root().join("mirror").display().to_string();
     reach(&["bundle", "index", "mirror", INDEX, "--output", &mirror])?;
     done(&person, &["bundle", "revoke", NAME])?;
     let refused = run(&person, &["bundle", "install", NAME, "--plain-http", &host, "--yes"])?;
     ensure!(refused.code == Some(1) && refused.stderr.contains("is revoked"), "{}", refused.all());
+    // The lock still names it, so each action is refused until a person decides.
+    let reviewed = run(&person, &["review", "--json", "--command", "ls"])?;
+    ensure!(reviewed.code == Some(1) && reviewed.stderr.contains("revoked"), "{}", reviewed.all());
     drop(registry);
 
     let offline = Site::new("publish offline")?;
     trust(&offline, &key, &mirror)?;
     done(&offline, &["bundle", "index", "update"])?;
     done(&offline, &["bundle", "install", NAME])?;
-    ensure!(objects(&offline)?, "it does not object without a network");
+    ensure!(objects_with(&offline, OTHER_OBJECTION)?, "it does not object without a network");
     Ok(())
 }
 
@@ -195,11 +213,15 @@ fn count_compiled(site: &Site) -> Result<usize> {
     Ok(files.iter().filter(|file| file.path().extension().is_some_and(|end| end == "code")).count())
 }
 
-/// Returns true if a review of the person's project holds the plugin's objection.
+/// Returns true if a review of the person's project holds the objection of the first version.
 fn objects(site: &Site) -> Result<bool> {
+    objects_with(site, OBJECTION)
+}
+
+fn objects_with(site: &Site, objection: &str) -> Result<bool> {
     let ended = run(site, &["review", "--json", "--command", OBJECTED])?;
     let record: Value = serde_json::from_str(&ended.text()).with_context(|| ended.all())?;
     let faults = record["faults"].as_array().map_or(0, Vec::len);
     ensure!(faults == 0, "{record}");
-    Ok(record.to_string().contains(OBJECTION))
+    Ok(record.to_string().contains(objection))
 }

@@ -90,19 +90,32 @@ fn named(
         .iter()
         .map(|target| fetch_target(home, policies, &locked, target, &arguments.reach))
         .collect::<Result<Vec<_>>>()?;
-    let _turn = InstallLock::take_lock(places)?;
+    let turn = InstallLock::take_lock(places)?;
     let mut target = LockFile::find_lock(places, arguments.global)?;
     let mut reported = Vec::new();
-    for fetched in fetched {
-        let ready = install::plan_install(places, home, &target, fetched, policies, now_ms())?;
-        if !arguments.json {
-            paint::print_text(&plan_report::format_plan(&ready));
+    let install_each = || -> Result<()> {
+        for fetched in fetched {
+            let ready = install::plan_install(places, home, &target, fetched, policies, now_ms())?;
+            if !arguments.json {
+                paint::print_text(&plan_report::format_plan(&ready));
+            }
+            if !arguments.dry_run {
+                confirm_change(&ready, arguments.yes)?;
+                install_and_record(places, home, &mut target, &ready)?;
+            }
+            reported.push(serde_json::to_value(ReportedBundle::from_plan(&ready))?);
         }
-        if !arguments.dry_run {
-            confirm_change(&ready, arguments.yes)?;
-            install_and_record(places, home, &mut target, &ready)?;
+        Ok(())
+    };
+    let installed = install_each();
+    // Compiling takes its time, and others may change locks meanwhile.
+    drop(turn);
+    if installed.is_err() {
+        // What was locked before the failure runs from now on.
+        if !arguments.dry_run && !reported.is_empty() {
+            compile_installed(places, home);
         }
-        reported.push(serde_json::to_value(ReportedBundle::from_plan(&ready))?);
+        installed?;
     }
     if arguments.json {
         paint::print_text(&format!(
@@ -159,7 +172,7 @@ pub(super) fn compile_installed(places: &Paths, home: &Home) {
     let mut line = CompileLine::default();
     reviewer.plugins.compile_files(|progress| {
         line.show_step(&progress);
-        faults.extend(progress.result.err());
+        faults.extend(progress.result.and_then(std::result::Result::err));
     });
     drop(line);
     for fault in faults {
@@ -222,7 +235,7 @@ fn locked(
     home: &Home,
     policies: &Policies,
 ) -> Result<CommandExit> {
-    let _turn = InstallLock::take_lock(places)?;
+    let turn = InstallLock::take_lock(places)?;
     let wanted = LockTexts::read_texts(places)?.required_bundles()?;
     let store = open_store(places)?;
     let there = store.installed()?;
@@ -269,9 +282,10 @@ fn locked(
             );
             record_action(places, home, "bundle", &what, now_ms())?;
         }
-        if !fetched.is_empty() {
-            compile_installed(places, home);
-        }
+    }
+    drop(turn);
+    if !arguments.dry_run && !wanted.is_empty() {
+        compile_installed(places, home);
     }
     if arguments.json {
         let all: Vec<_> = wanted

@@ -55,7 +55,7 @@ pub fn run_update(arguments: &Arguments) -> Result<CommandExit> {
     let places = Paths::from_environment()?;
     let home = Home::open_root(&places.state)?;
     let policies = Policies::read_policies(&places)?;
-    let _turn = InstallLock::take_lock(&places)?;
+    let turn = InstallLock::take_lock(&places)?;
     let mut target = LockFile::find_lock(&places, arguments.global)?;
     let client = arguments.reach.client()?;
     let (mut reported, mut newer) = (Vec::new(), false);
@@ -66,57 +66,66 @@ pub fn run_update(arguments: &Arguments) -> Result<CommandExit> {
     if !arguments.check || interactive::refuse_agents().is_ok() {
         refresh_covering(&home, &policies, &names, &arguments.reach)?;
     }
-    for locked in requested {
-        let name = &locked.name;
-        let found = match (&locked.index, locked.from.as_deref()) {
-            (Some(index), _) => newer_listed(arguments, &home, &policies, &locked, index)?,
-            (None, Some(repository)) => newer_tagged(arguments, &client, &locked, repository)?,
-            (None, None) => {
+    let update_each = || -> Result<()> {
+        for locked in requested {
+            let name = &locked.name;
+            let found = match (&locked.index, locked.from.as_deref()) {
+                (Some(index), _) => newer_listed(arguments, &home, &policies, &locked, index)?,
+                (None, Some(repository)) => newer_tagged(arguments, &client, &locked, repository)?,
+                (None, None) => {
+                    if !arguments.json {
+                        paint::print_text(&format!(
+                            "{name} {} is from an archive: `portcullis bundle install FILE` takes a newer one\n",
+                            locked.version
+                        ));
+                    }
+                    continue;
+                }
+            };
+            let Some(fetched) = found else {
                 if !arguments.json {
-                    paint::print_text(&format!(
-                        "{name} {} is from an archive: `portcullis bundle install FILE` takes a newer one\n",
-                        locked.version
-                    ));
+                    paint::print_text(&format!("{name} {} is the newest\n", locked.version));
                 }
                 continue;
-            }
-        };
-        let Some(fetched) = found else {
+            };
+            let version = fetched.bundle.about().version.clone();
+            let ready =
+                install::plan_install(&places, &home, &target, fetched, &policies, now_ms())
+                    .with_context(|| format!("`{name}` stays at {}", locked.version))?;
+            newer = true;
             if !arguments.json {
-                paint::print_text(&format!("{name} {} is the newest\n", locked.version));
+                paint::print_text(&plan_report::format_plan(&ready));
             }
-            continue;
-        };
-        let version = fetched.bundle.about().version.clone();
-        let ready = install::plan_install(&places, &home, &target, fetched, &policies, now_ms())
-            .with_context(|| format!("`{name}` stays at {}", locked.version))?;
-        newer = true;
-        if !arguments.json {
-            paint::print_text(&plan_report::format_plan(&ready));
-        }
-        let verdicts = verdicts(arguments, &places, &locked, &ready)?;
-        if let Some(verdicts) = verdicts.as_ref().filter(|_| !arguments.json) {
-            paint::print_text(&verdicts.text());
-        }
-        if !arguments.check {
-            confirm_change(&ready, arguments.yes)?;
-            install_and_record(&places, &home, &mut target, &ready)?;
-            if !arguments.json {
-                paint::print_text(&format!(
-                    "{name} {version} is locked in `{}`\n",
-                    install::display_path(&target.path)
-                ));
+            let verdicts = verdicts(arguments, &places, &locked, &ready)?;
+            if let Some(verdicts) = verdicts.as_ref().filter(|_| !arguments.json) {
+                paint::print_text(&verdicts.text());
             }
+            if !arguments.check {
+                confirm_change(&ready, arguments.yes)?;
+                install_and_record(&places, &home, &mut target, &ready)?;
+                if !arguments.json {
+                    paint::print_text(&format!(
+                        "{name} {version} is locked in `{}`\n",
+                        install::display_path(&target.path)
+                    ));
+                }
+            }
+            let mut one = serde_json::to_value(ReportedBundle::from_plan(&ready))?;
+            if let Some(fields) = one.as_object_mut() {
+                fields.insert("verdicts".to_owned(), serde_json::to_value(verdicts)?);
+            }
+            reported.push(one);
         }
-        let mut one = serde_json::to_value(ReportedBundle::from_plan(&ready))?;
-        if let Some(fields) = one.as_object_mut() {
-            fields.insert("verdicts".to_owned(), serde_json::to_value(verdicts)?);
-        }
-        reported.push(one);
-    }
+        Ok(())
+    };
+    let updated = update_each();
+    // Compiling takes its time, and others may change locks meanwhile. What was locked before a
+    // failure runs from now on.
+    drop(turn);
     if newer && !arguments.check {
         compile_installed(&places, &home);
     }
+    updated?;
     if arguments.json {
         paint::print_text(&format!(
             "{}\n",
