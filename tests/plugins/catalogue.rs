@@ -155,7 +155,8 @@ portcullis plugin build
 portcullis review --plugin build/infrastructure-guard.wasm --command 'terraform -chdir=envs/prod destroy'
 ```
 
-Plugins only object. To install one alone, copy its component into the folder that `portcullis plugin list` names.
+Plugins only object. To install one alone, copy its component into the folder that `portcullis plugin list` names, and run `portcullis doctor`,
+which compiles it.
 ";
 
 /// The table of what each plugin costs, up to its first row.

@@ -37,6 +37,13 @@ pub fn halved() -> Result<()> {
         let text = done(&site, &["audit", "export", "--exporter", "mine"])?;
         ensure!(text == "x".repeat(written), "{most} at once: {text:?}");
     }
+    // One that is not installed is asked as well.
+    let component = site.root().join("mine/build/mine.wasm");
+    let other = site.root().join("other.wasm");
+    fs::copy(&component, &other)?;
+    let words =
+        ["audit", "export", "--plugin", &other.display().to_string(), "--exporter", "other"];
+    ensure!(done(&site, &words)? == "x".repeat(count), "`--plugin` loads nothing");
     build_exporter(&site, 0)?;
     let ended = run(&site, &["audit", "export", "--exporter", "mine"])?;
     let first = site.records()?[0]["id"].as_str().context("no id")?.to_owned();
@@ -45,5 +52,10 @@ pub fn halved() -> Result<()> {
         "{}",
         ended.all()
     );
+    // What no record caused is blamed on none.
+    site.write("config.toml", "[plugins.mine.settings]\nwords = [\"x\"]\n")?;
+    site.write("plugins/mine.wasm", "no component")?;
+    let ended = run(&site, &["audit", "export", "--exporter", "mine"])?;
+    ensure!(ended.code == Some(1) && !ended.stderr.contains("record "), "{}", ended.all());
     Ok(())
 }

@@ -244,6 +244,7 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "portcullis audit export --exporter csv -o journal.csv",
             "portcullis audit export --after 1200 | gzip > journal.jsonl.gz",
+            "portcullis audit export --plugin build/junit.wasm --exporter junit -o junit.xml",
         ],
     ),
     (

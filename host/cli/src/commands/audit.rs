@@ -65,6 +65,9 @@ pub struct AuditExport {
     /// Use this exporter plugin (default: the one in `audit.export_format`)
     #[arg(long)]
     exporter: Option<String>,
+    /// Load this component too
+    #[arg(long, value_name = "FILE")]
+    plugin: Vec<PathBuf>,
     /// Export only records of this session
     #[arg(long)]
     session: Option<String>,
@@ -223,8 +226,8 @@ fn export(arguments: &AuditExport) -> Result<CommandExit> {
     let origin = RecordOrigin::of_home(&home);
     let config = Config::load(&places, Some(&home))?;
     let exporter = arguments.exporter.clone().unwrap_or_else(|| config.audit.export_format.clone());
-    let mut reviewer =
-        installed::load_reviewer(&places, &home, config, &[], portcullis_config::clock::now_ms())?;
+    let now = portcullis_config::clock::now_ms();
+    let mut reviewer = installed::load_reviewer(&places, &home, config, &arguments.plugin, now)?;
     let known = reviewer.plugins.list_names(Kind::AuditExporter);
     if !known.contains(&exporter) {
         return Err(Error::not_found(format!("there is no exporter `{}`", exporter))
@@ -315,10 +318,11 @@ fn write_in_parts(
                 let (half, rest) = part.split_at(part.len() / 2);
                 parts.extend([rest, half]);
             }
-            Err(fault) => {
+            Err(fault) if is_about_records(fault.kind) => {
                 let record = part.first().map(|record| record.id.as_str()).unwrap_or_default();
                 return Err(Error::invalid(format!("record {record}: {fault}")));
             }
+            Err(fault) => return Err(Error::invalid(fault.to_string())),
         }
     }
     Ok(ControlFlow::Continue(()))
