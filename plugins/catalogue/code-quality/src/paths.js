@@ -3,7 +3,7 @@
 import { isPlain } from "./text.js";
 
 /** The most characters of a path. */
-const MOST_PATH = 256;
+export const MOST_PATH = 256;
 
 /** The first of these paths that is in the folder, relative to it; null where none is. */
 export function placeOf(paths, folder) {

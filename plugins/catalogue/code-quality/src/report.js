@@ -1,13 +1,13 @@
 // A batch of records as a report: one array, on one line, in ASCII.
 
 import { issuesOf } from "./issues.js";
+import { MOST_PATH } from "./paths.js";
 import { digest, quote } from "./text.js";
 
-/** The most characters of a name, of a reason, of an action, and of a path. */
+/** The most characters of a name, of a reason, and of an action. A path is never cut: that would be another file. `quote` halves what has letters outside ASCII. */
 const MOST_NAME = 120;
 const MOST_REASON = 280;
 const MOST_ACTION = 100;
-const MOST_PATH = 256;
 /** How many characters the reasons of a batch share: a call has not the fuel for more. */
 const ALL_REASONS = 3000;
 const ID = /^[0-9a-f]{16}$/;
@@ -23,7 +23,7 @@ export function write(records, settings) {
         // The id alone is unique in the journal, and as public as the record.
         const print = `${ID.test(id) ? id : digests(id)}${digests(`${check}#${number}`)}`;
         const head = `"description":"${text}","check_name":"${written(check, MOST_NAME)}","fingerprint":"${print}","severity":"${severity}"`;
-        return `{${head},"location":{"path":"${written(path, MOST_PATH)}","lines":{"begin":1}},"engine_name":"Portcullis"}`;
+        return `{${head},"location":{"path":"${written(path, 2 * MOST_PATH)}","lines":{"begin":1}},"engine_name":"Portcullis"}`;
     });
     return `[${parts.join(",")}]\n`;
 }

@@ -124,6 +124,9 @@ test("a path is relative to the project", () => {
     assert.equal(place(["/q/a", "/p", "/p/", "/px/a", "/p/../a", "/p//a", "/p/ok/"]), "ok");
     assert.equal(place(["./a"]), "a");
     assert.equal(place(["../a", "~/a\n", ""]), ".portcullis");
+    // One that is long is whole, or no place: its beginning would be another file.
+    const long = `${"a".repeat(200)}/größe.py`;
+    assert.equal(place([`/p/${long}`]), long);
     assert.equal(place(["/a"], { root: "/" }), "a");
     assert.equal(place(["/p/a/b"], { root: "/p/a/" }), "b");
     assert.equal(place(["/p/<b>", "/p/%{x}", `/p/${"a".repeat(300)}`], { place: "README.md" }), "README.md");
