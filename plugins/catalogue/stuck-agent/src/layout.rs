@@ -137,8 +137,8 @@ macro_rules! parts {
 }
 parts! {
     Memory {
-        prompt, edits, files, failures, fewest, seen, read, idle, idle_since, waited, waits,
-        wait_since, wait_reported,
+        prompt, edits, files, failures, fewest, seen, read, idle, idle_count, idle_since, waited,
+        waits, wait_since, wait_reported,
     }
     FileMemory { path, edits, first, whole, parts, returns, }
     Failure { id, runs, same, reason, shapes, programs, errors, first, edits, }

@@ -42,13 +42,14 @@ pub fn note_look(
             memory.idle_since = action.step;
         }
         memory.idle.push(describe(action, &ranges, roots));
+        memory.idle_count = memory.idle_count.saturating_add(1);
     } else {
         // A program may have changed anything; what it told is known all the same.
         if !is_look(action) {
             memory.read.clear();
         }
         memory.seen.push(answer);
-        memory.idle.clear();
+        memory.forget_idle();
     }
     for range in ranges {
         add_range(memory, range);
@@ -60,7 +61,7 @@ pub fn note_look(
 pub fn note_change(memory: &mut Memory) {
     memory.seen.clear();
     memory.read.clear();
-    memory.idle.clear();
+    memory.forget_idle();
     (memory.waited, memory.waits, memory.wait_reported) = (0, 0, 0);
 }
 

@@ -36,8 +36,10 @@ pub struct Memory {
     pub seen: Vec<u64>,
     /// What was read since the last change.
     pub read: Vec<Range>,
-    /// Steps in a row that told nothing new: what they did.
+    /// Steps in a row that told nothing new: what the newest of them did.
     pub idle: Vec<String>,
+    /// How many they are.
+    pub idle_count: u32,
     /// The first of them.
     pub idle_since: u64,
     /// Milliseconds that were waited since the last change.
@@ -141,6 +143,7 @@ impl Memory {
             seen: Vec::new(),
             read: Vec::new(),
             idle: Vec::new(),
+            idle_count: 0,
             idle_since: 0,
             waited: 0,
             waits: 0,
@@ -193,6 +196,12 @@ impl Memory {
         keep_newest(&mut self.seen, MOST_SEEN);
         keep_newest(&mut self.read, MOST_READ);
         keep_newest(&mut self.idle, MOST_IDLE);
+    }
+
+    /// Forgets the steps that told nothing new.
+    pub fn forget_idle(&mut self) {
+        self.idle.clear();
+        self.idle_count = 0;
     }
 
     /// Returns a file's memory, as the newest.

@@ -125,7 +125,7 @@ fn find_failures(
 fn find_looks(config: &Config, memory: &mut Memory, ended: &Ended<'_>, signs: &mut Vec<Sign>) {
     let look = note_look(memory, ended.action, ended.outcome, &ended.context.roots);
     let idle = config.idle;
-    let size = u32::try_from(memory.idle.len()).unwrap_or(u32::MAX);
+    let size = memory.idle_count;
     let is_due = look.is_idle
         && size >= idle
         && (size - idle).is_multiple_of(idle.div_ceil(2))

@@ -38,6 +38,21 @@ fn what_is_written_is_read() {
     assert_eq!(message.as_deref(), Some("`state` is damaged: start a new session"));
 }
 
+/// More steps than the memory has names of are counted all the same.
+#[test]
+fn idle_steps_are_counted() {
+    let mut memory = Memory::new(3);
+    let action = testing::shell("ls").succeeded();
+    let outcome = action.outcome.as_ref().unwrap();
+    for at in 0..100 {
+        looks::note_look(&mut memory, &action, outcome, &[]);
+        memory = Memory::read(&memory.write_state(), 3).unwrap();
+        assert_eq!((memory.idle_count, memory.idle.len() <= 64), (at, true));
+    }
+    looks::note_change(&mut memory);
+    assert_eq!((memory.idle_count, memory.idle.len()), (0, 0));
+}
+
 #[test]
 fn failures_are_read_from_lines() {
     for (line, id, why) in [
