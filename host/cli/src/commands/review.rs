@@ -138,12 +138,14 @@ fn describe_unasked(
         .into_iter()
         .filter(|plugin| named(&plugin.source) && !asked(&plugin.name))
         .filter_map(|plugin| {
-            let (name, kind) = (plugin.name, plugin.inspection.ok()?.kind);
-            let why = match kind {
-                Kind::Pattern => "it looks at actions that have ended: `portcullis replay --plugin FILE RECORDING`, or its cases, \
-                                  show what it finds",
+            let (name, inspection) = (plugin.name, plugin.inspection.ok()?);
+            let waits = inspection.descriptor.is_some_and(|said| said.reads.iter().any(|what| what == "outcome"));
+            let why = match inspection.kind {
+                Kind::Pattern if waits => "it looks at actions that have ended: `portcullis replay --plugin FILE RECORDING`, or its \
+                                           cases, show what it finds",
+                Kind::Pattern => "`patterns.enabled` does not name it",
                 Kind::Intervention => "an intervention speaks after a pattern was found: its cases show what it says",
-                Kind::AuditExporter => "an exporter writes what is recorded: `portcullis audit export --exporter NAME`",
+                Kind::AuditExporter => "an exporter writes what is recorded: `portcullis audit export --plugin FILE --exporter NAME`",
                 Kind::RiskCalculator | Kind::ShellReader => return None,
             };
             Some(format!("`{name}` was not asked: {why}\n"))
