@@ -122,7 +122,7 @@ fn at_a_terminal() -> Result<()> {
         0,
         &["made `release.key`", "[[key]]\nname = \"release\"", "-----BEGIN PUBLIC KEY-----"],
     )?;
-    ensure!(!shown.text.contains("heron"), "it was shown: {}", shown.text);
+    ensure!(!shown.seen.contains("heron"), "it was shown: {}", shown.seen);
     stall.done("build")?;
     let sign = ["bundle", "sign", ARCHIVE, "--key", "release.key"];
     let unsigned = stall.get(ARCHIVE)?;
@@ -135,7 +135,7 @@ fn at_a_terminal() -> Result<()> {
     let fixed = format!("wrong\u{15}{PASSPHRASE}x\u{7f}");
     let shown = stall.site.at_a_terminal(&sign, Answer::Lines(&[(of, &fixed)]), &[])?;
     shown.ended(0, &["signed with the key", "without end"])?;
-    ensure!(!shown.text.contains("heron"), "it was shown: {}", shown.text);
+    ensure!(!shown.seen.contains("heron"), "it was shown: {}", shown.seen);
     let ended = stall.run("key new --output other.key")?;
     ensure!(
         ended.code == Some(1) && ended.stderr.contains("there is no terminal to ask"),

@@ -16,8 +16,10 @@ pub const CALL: &str = "Let it run? [y/N] ";
 pub struct Shown {
     /// The exit code.
     pub code: Option<i32>,
-    /// Everything that was on the screen.
+    /// What is on the screen in the end.
     pub text: String,
+    /// Everything that was on it, also what other text replaced.
+    pub seen: String,
 }
 
 /// The person's answer.
@@ -62,7 +64,9 @@ pub fn converse(mut script: Command, answer: Answer<'_>) -> Result<Shown> {
         drop(child.kill());
     }
     let code = child.wait()?.code();
-    Ok(Shown { code, text: shown?.split('\n').map(overwrite).collect::<Vec<_>>().join("\n") })
+    let seen = shown?;
+    let text = seen.split('\n').map(overwrite).collect::<Vec<_>>().join("\n");
+    Ok(Shown { code, text, seen: seen.replace('\r', "") })
 }
 
 /// Returns what stands in a line in the end: text after a return to its beginning replaces what was
