@@ -209,7 +209,7 @@ impl<'a> Line<'a> {
             }
         }
         // The container, or the service of a set of containers.
-        if engine && let Some(container) = words().last() {
+        if engine && let Some(container) = words().next_back() {
             judge.see_database(container);
         }
     }

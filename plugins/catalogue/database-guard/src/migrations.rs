@@ -61,9 +61,8 @@ fn of_tool(tool: &str, words: &[&str]) -> Option<Task> {
         "prisma" => match (first, second) {
             ("migrate", "reset") => Some(Task::Destroys),
             ("db", "push") if has(&["--force-reset", "--accept-data-loss"]) => Some(Task::Destroys),
-            ("migrate", "deploy" | "dev") | ("db", "push" | "execute" | "seed") => {
-                Some(Task::Changes)
-            }
+            ("migrate", "deploy" | "dev") | ("db", "push" | "seed") => Some(Task::Changes),
+            ("db", "execute") => Some(Task::Shell),
             _ => None,
         },
         "manage.py" | "django-admin" => match first {

@@ -149,8 +149,15 @@ mod tests {
         let moment = |kind, branch: &str| Moment { kind, branch: branch.into(), all: false };
         let mut touched = Memory::default();
         let place = ".github/workflows/ci.yml".to_owned();
-        let change =
-            Change { place, step: 2, deleted: false, uncounted: false, added: 1, removed: 0 };
+        let change = Change {
+            place,
+            step: 2,
+            deleted: false,
+            protected: true,
+            uncounted: false,
+            added: 1,
+            removed: 0,
+        };
         touched.add(change);
         for (moment, memory, severity) in [
             (moment(Kind::Push, "topic"), &Memory::default(), None),
