@@ -389,21 +389,42 @@ fn build(site: &Site, name: &str, language: &str) -> Result<()> {
     let tested: Value = serde_json::from_str(&done(site, &["plugin", "test", &folder, "--json"])?)?;
     let (all, _) = counts(&fs::read_to_string(project.join("cases.toml"))?);
     ensure!(tested["ok"] == all && tested["differ"] == 0, "{all} cases: {tested}");
-    run_own_tests(&project)
+    run_own_tests(&project, language)
 }
 
-/// Runs what a plugin in JavaScript or TypeScript tests beside its cases, with what was built. Its
-/// tools run in node, so that is there.
-fn run_own_tests(project: &Path) -> Result<()> {
-    let entries = fs::read_dir(project.join("test")).into_iter().flatten().flatten();
-    let tests: Vec<PathBuf> = entries
-        .map(|entry| entry.path())
-        .filter(|path| path.to_string_lossy().ends_with(".test.js"))
-        .collect();
-    if tests.is_empty() {
-        return Ok(());
+/// Runs what a plugin tests beside its cases. Those in Rust are a step of CI of their own.
+fn run_own_tests(project: &Path, language: &str) -> Result<()> {
+    let folder = if language == "c" { "tests" } else { "test" };
+    let entries = fs::read_dir(project.join(folder)).into_iter().flatten().flatten();
+    let files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    let ending =
+        |end: &'static str| files.iter().filter(move |path| path.to_string_lossy().ends_with(end));
+    match language {
+        "js" | "ts" if ending(".test.js").next().is_some() => {
+            run_tool(project, Command::new("node").arg("--test").args(ending(".test.js")))
+        }
+        "python" if ending(".py").next().is_some() => {
+            run_tool(project, Command::new("python3").args(["-m", "unittest", "discover", folder]))
+        }
+        "c" => ending(".c").try_for_each(|test| {
+            let name = test.file_stem().context("a test without a name")?;
+            let program = project.join("build").join(name);
+            let tested = Path::new("src").join(name).with_extension("c");
+            let words = ["-Wall", "-Wextra", "-Werror", "-Isrc", "-o"];
+            run_tool(project, Command::new("cc").args(words).arg(&program).arg(test).arg(tested))?;
+            run_tool(project, &mut Command::new(&program))
+        }),
+        "go" => {
+            let mut go = Command::new(project.join(".venv/bin/go"));
+            run_tool(project, go.args(["test", "./..."]).envs(tools::environment()))
+        }
+        _ => Ok(()),
     }
-    let ended = Command::new("node").arg("--test").args(&tests).current_dir(project).output()?;
-    ensure!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stdout));
+}
+
+fn run_tool(project: &Path, command: &mut Command) -> Result<()> {
+    let ended = command.current_dir(project).output().context("a tool does not start")?;
+    let said = [ended.stdout, ended.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    ensure!(ended.status.success(), "{command:?}: {}", said.concat());
     Ok(())
 }
