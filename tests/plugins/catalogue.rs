@@ -348,7 +348,21 @@ fn vetted(bundle: &str) -> Result<()> {
     );
     fs::write(&trust, policy)?;
     let trust = trust.display().to_string();
-    done(&site, &["bundle", "verify", &archive, "--trust", &trust]).map(drop)
+    done(&site, &["bundle", "verify", &archive, "--trust", &trust])?;
+    check_notes(&site, &archive, &manifest)
+}
+
+/// Checks that an index of the bundle says what its version changes.
+fn check_notes(site: &Site, archive: &str, folder: &str) -> Result<()> {
+    let notes = Path::new(folder).join("notes.toml").display().to_string();
+    let out = site.root().join("index.tar").display().to_string();
+    let what = ["--name", "portcullis/index", "--serial", "1", "--registry", "ghcr.io"];
+    let words =
+        ["bundle", "index", "build", archive, "--notes", &notes, "--output", &out, "--json"];
+    let built: Value = serde_json::from_str(&done(site, &[words.as_slice(), &what].concat())?)?;
+    let change = built["index"]["bundles"][0]["versions"][0]["change"].as_str();
+    ensure!(change.is_some_and(|change| !change.is_empty()), "{built}");
+    Ok(())
 }
 
 fn run_words(site: &Site, words: &[String]) -> Result<String> {

@@ -7,6 +7,7 @@
 
 #![allow(
     unreachable_pub,
+    clippy::expect_used,
     clippy::unwrap_used,
     clippy::indexing_slicing,
     reason = "a program of tests"
