@@ -13,6 +13,7 @@
 //! yanked = "It misses renamed files."       # why nobody should install it
 //! ```
 
+use super::manifest::read_required;
 use crate::error::{Error, Result};
 use portcullis_bundle::BundleName;
 use portcullis_config::file;
@@ -22,9 +23,7 @@ use portcullis_registry::Reference;
 use portcullis_strict_toml::{Document, Keys, Table};
 use semver::Version;
 use std::collections::BTreeMap;
-use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 const NOTES: Keys<'_> = Keys { names: &["bundle", "version"], owner: "the notes" };
 const BUNDLE: Keys<'_> = Keys { names: &["name", "reference"], owner: "a bundle" };
@@ -157,20 +156,4 @@ impl IndexNotes {
 
 fn wrong(problems: Problems) -> Error {
     Error::invalid(format!("the index cannot be built:\n{}", problems.lines().join("\n")))
-}
-
-/// Parses a required value.
-fn read_required<T: FromStr<Err: Display>>(
-    table: &Table<'_>,
-    key: &str,
-    example: &str,
-) -> Option<T> {
-    let Some(item) = table.get(key) else {
-        table.report(format!("it has no `{key}`; add it, as {example}"));
-        return None;
-    };
-    let parsed = item.text()?.parse();
-    parsed
-        .map_err(|error: T::Err| item.report(format!("`{key}`: {error}; write it as {example}")))
-        .ok()
 }

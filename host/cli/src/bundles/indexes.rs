@@ -16,7 +16,8 @@ use super::source::{self, FetchedBundle, RegistryOptions};
 use crate::error::{Context, Error, Result};
 use crate::paint;
 use portcullis_bundle::{
-    BundleName, Digest, IndexArtifact, IndexSource, ListedVersion, LockedBundle, Signature,
+    BundleName, Digest, IndexArtifact, IndexSource, ListedBundle, ListedVersion, LockedBundle,
+    Signature,
 };
 use portcullis_config::clock::now_ms;
 use portcullis_core::text::one_line;
@@ -44,6 +45,16 @@ pub struct ListedTarget {
     pub listed: ListedVersion,
     /// The index.
     pub index: NamedIndex,
+}
+
+/// Lists the versions of a bundle in one line, with a mark at those that were withdrawn.
+#[must_use]
+pub fn list_versions(bundle: &ListedBundle) -> String {
+    let versions = bundle.versions.iter().map(|one| {
+        let state = if one.yanked.is_some() { " (withdrawn)" } else { "" };
+        format!("{}{state}", one.version)
+    });
+    versions.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the path of the index in a mirror's folder.

@@ -140,7 +140,7 @@ fn read_plugin(table: &Table<'_>) -> Option<PluginEntry> {
 }
 
 /// Parses a required value.
-fn read_required<T: FromStr<Err: Display>>(
+pub(super) fn read_required<T: FromStr<Err: Display>>(
     table: &Table<'_>,
     key: &str,
     example: &str,

@@ -1,7 +1,7 @@
 //! `portcullis bundle info`: shows what an index says of a bundle, and whether this machine would
 //! trust it.
 
-use crate::bundles::indexes::{find_bundle, format_age};
+use crate::bundles::indexes::{find_bundle, format_age, list_versions};
 use crate::error::{Error, Result};
 use crate::exit::CommandExit;
 use crate::paint;
@@ -167,17 +167,7 @@ impl BundleInfo {
     }
 
     fn add_versions(&self, text: &mut String) {
-        let versions: Vec<String> = self
-            .found
-            .bundle
-            .versions
-            .iter()
-            .map(|one| {
-                let state = if one.yanked.is_some() { " (withdrawn)" } else { "" };
-                format!("{}{state}", one.version)
-            })
-            .collect();
-        let _ = writeln!(text, "\nversions {}", versions.join(", "));
+        let _ = writeln!(text, "\nversions {}", list_versions(&self.found.bundle));
         let installed: Vec<String> = self.installed.iter().map(ToString::to_string).collect();
         if !installed.is_empty() {
             let _ = writeln!(text, "installed {}", installed.join(", "));

@@ -6,6 +6,7 @@
 use crate::bundles::archive::{self, display_path};
 use crate::bundles::index_archive::put_index;
 use crate::bundles::index_notes::IndexNotes;
+use crate::bundles::indexes::list_versions;
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
 use crate::paint;
@@ -195,15 +196,7 @@ fn format_result(artifact: &IndexArtifact, out: &Path, as_json: bool) -> String 
         paint::time(document.expires)
     );
     for bundle in &document.bundles {
-        let versions: Vec<String> = bundle
-            .versions
-            .iter()
-            .map(|one| {
-                let state = if one.yanked.is_some() { " (withdrawn)" } else { "" };
-                format!("{}{state}", one.version)
-            })
-            .collect();
-        let _ = writeln!(text, "  {} {}", bundle.name, versions.join(", "));
+        let _ = writeln!(text, "  {} {}", bundle.name, list_versions(bundle));
     }
     text
 }
