@@ -110,28 +110,23 @@ fn named(
     let installed = install_each();
     // Compiling takes its time, and others may change locks meanwhile.
     drop(turn);
-    if installed.is_err() {
-        // What was locked before the failure runs from now on.
-        if !arguments.dry_run && !reported.is_empty() {
-            compile_installed(places, home);
-        }
-        installed?;
-    }
-    if arguments.json {
+    let is_locked = !arguments.dry_run && !reported.is_empty();
+    if installed.is_ok() && arguments.json {
         paint::print_text(&format!(
             "{}\n",
             json!({ "lock": target.path, "installed": reported, "dry_run": arguments.dry_run })
         ));
-    } else if !arguments.dry_run {
+    } else if installed.is_ok() && is_locked {
         paint::print_text(&format!(
             "locked in `{}`; every review from now on runs them\n",
             install::display_path(&target.path),
         ));
     }
-    if !arguments.dry_run {
+    // What was locked before a failure runs from now on, too.
+    if is_locked {
         compile_installed(places, home);
     }
-    Ok(CommandExit::Success)
+    installed.map(|()| CommandExit::Success)
 }
 
 fn fetch_target(
