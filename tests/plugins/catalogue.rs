@@ -4,6 +4,7 @@
 use crate::common::site::Site;
 use crate::common::trial;
 use crate::examples::{copy, counts, find_sdk};
+use crate::keys::{make_key, passphrase, policy_key};
 use crate::{done, sound, tools};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
@@ -11,7 +12,6 @@ use portcullis_tests::pages::check_page;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use toml::Table;
@@ -367,25 +367,6 @@ fn check_notes(site: &Site, archive: &str, folder: &str) -> Result<()> {
 
 fn run_words(site: &Site, words: &[String]) -> Result<String> {
     done(site, &words.iter().map(String::as_str).collect::<Vec<_>>())
-}
-
-fn passphrase(site: &Site) -> String {
-    site.root().join("passphrase").display().to_string()
-}
-
-/// Makes a pair of keys, and returns the path of the secret one.
-fn make_key(site: &Site, name: &str) -> Result<String> {
-    let (path, secret) = (site.root().join(name).display().to_string(), passphrase(site));
-    fs::write(&secret, "a passphrase of a test\n")?;
-    fs::set_permissions(&secret, fs::Permissions::from_mode(0o600))?;
-    done(site, &["bundle", "key", "new", "--output", &path, "--passphrase-file", &secret])?;
-    Ok(path)
-}
-
-/// Returns a policy's lines for a key.
-fn policy_key(name: &str, path: &str) -> Result<String> {
-    let public = fs::read_to_string(format!("{path}.pub"))?;
-    Ok(format!("[[key]]\nname = \"{name}\"\npublic = \"\"\"\n{public}\"\"\"\n"))
 }
 
 /// The grants that Go's runtime asks for. It runs without them.

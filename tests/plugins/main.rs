@@ -22,6 +22,7 @@ mod common;
 mod documents;
 mod examples;
 mod exporters;
+mod keys;
 mod mistakes;
 mod publish;
 #[path = "../../host/registry/tests/all/real.rs"]

@@ -2,13 +2,13 @@
 //! the project that `plugin new` makes to an archive that can be signed.
 
 use crate::common::site::Site;
+use crate::keys::{make_key, passphrase, policy_key};
 use crate::real::{Kind, Registry};
 use crate::{done, made, run, tools};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 
 const BUNDLE: &str = "name = \"acme/my-risk-calculator\"\nversion = \"0.1.0\"\ndescription = \"A check.\"\n\
                       licence = \"Apache-2.0\"\nsource = \"https://git.example.com/acme/check\"\n\n[[plugin]]\nfile = \".\"\n";
@@ -103,12 +103,7 @@ pub fn listed() -> Result<()> {
     tools::lend("c", &project)?;
     let folder = project.display().to_string();
     fs::write(project.join("bundle.toml"), BUNDLE)?;
-    let secret = author.root().join("passphrase");
-    fs::write(&secret, "a passphrase of a test\n")?;
-    fs::set_permissions(&secret, fs::Permissions::from_mode(0o600))?;
-    let secret = secret.display().to_string();
-    let key = author.root().join("release.key").display().to_string();
-    done(&author, &["bundle", "key", "new", "--output", &key, "--passphrase-file", &secret])?;
+    let (key, secret) = (make_key(&author, "release.key")?, passphrase(&author));
     let to = format!("{host}/{NAME}");
     let publish = [
         folder.as_str(),
@@ -198,10 +193,9 @@ pub fn listed() -> Result<()> {
 
 /// Lets a person trust what this key signs below `acme/`, and an index at that place.
 fn trust(site: &Site, key: &str, index: &str) -> Result<()> {
-    let public = fs::read_to_string(Path::new(key).with_extension("key.pub"))?;
+    let key = policy_key("release", key)?;
     let policy = format!(
-        "[[key]]\nname = \"release\"\npublic = \"\"\"\n{public}\"\"\"\n\
-         [[rule]]\nnames = [\"acme/\"]\npublishers = [\"release\"]\n\
+        "{key}[[rule]]\nnames = [\"acme/\"]\npublishers = [\"release\"]\n\
          [[index]]\nname = \"{INDEX}\"\nsigners = [\"release\"]\nnames = [\"acme/\"]\nsource = \"{index}\"\n"
     );
     site.write("trust.toml", &policy)
