@@ -2,6 +2,7 @@
 
 use crate::indexes::{index, listed};
 use crate::sample::{DAY, NOW, bundle, key, signed, vetted};
+use crate::trust::missed;
 use portcullis_bundle::{
     BundleName, CandidateIndex, Digest, IndexArtifact, IndexSource, IndexStatement, Judgement,
     SecretKey, SeenIndex, Signature, SignatureError, TrustPolicy,
@@ -45,16 +46,6 @@ fn judge(
 ) -> Judgement {
     let subject = CandidateIndex { artifact, signatures, seen, now };
     TrustPolicy::parse_policy(policy).unwrap().judge_index(&name.parse().unwrap(), &subject)
-}
-
-fn missed(judgement: &Judgement) -> Vec<String> {
-    let missed = judgement
-        .requirements
-        .iter()
-        .filter_map(|one| one.met.as_ref().err().map(|why| format!("{}: {why}", one.what)));
-    let missed: Vec<String> = missed.collect();
-    assert_eq!(missed.is_empty(), judgement.is_trusted());
-    missed
 }
 
 #[test]

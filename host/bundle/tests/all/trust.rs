@@ -39,7 +39,7 @@ fn judged(
 }
 
 /// Returns why it is not trusted; empty if it is.
-fn missed(judgement: &Judgement) -> Vec<String> {
+pub(crate) fn missed(judgement: &Judgement) -> Vec<String> {
     let missed = judgement
         .requirements
         .iter()
