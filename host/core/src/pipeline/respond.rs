@@ -93,7 +93,7 @@ impl Run<'_, '_> {
     ) -> Answer {
         let situation = self.situation(due, step);
         let policy = &self.settings.policy.interventions;
-        let (mut wanted, mut faults) = (due.kind, Vec::new());
+        let (mut wanted, mut chosen, mut faults) = (due.kind, false, Vec::new());
         let silent =
             |kind: InterventionKind| kind.is_guidance() && (due.quiet || said >= Some(kind));
         if let Some(decider) = policy
@@ -109,7 +109,7 @@ impl Run<'_, '_> {
                 Some(answer) => match answer.result.as_ref().map(InterventionKind::of_response) {
                     // A worse issue must not be answered more mildly, so the decider's choice
                     // counts, and not the host's own, which may be milder.
-                    Ok(kind) if !self.is_open(kind) => wanted = kind,
+                    Ok(kind) if !self.is_open(kind) => (wanted, chosen) = (kind, true),
                     Ok(kind) if silent(kind) => return Answer::Silenced,
                     Ok(kind) => {
                         let given = LadderAnswer::of_kind(kind);
@@ -125,7 +125,7 @@ impl Run<'_, '_> {
             }
         }
         let mut missing = Answer::Missing;
-        for given in self.list_candidates(due, wanted) {
+        for given in self.list_candidates(due, wanted, chosen) {
             if silent(given.kind) {
                 missing = Answer::Silenced;
                 continue;
@@ -149,20 +149,23 @@ impl Run<'_, '_> {
 
     /// Lists the answers that may be given, the strictest first: the one that is due, and milder
     /// ones for missing and disabled kinds. Of each kind, a plugin's own interventions in the
-    /// pattern's row come before the usual one.
+    /// pattern's row come before the usual one. `chosen` is true if the decider wanted that kind.
     fn list_candidates(
         &self,
         due: &DueIntervention,
         wanted: InterventionKind,
+        chosen: bool,
     ) -> Vec<LadderAnswer> {
         let row = self.settings.policy.interventions.ladder_of(&due.issue.name);
         let own =
             due.plugin.clone().map(|plugin| LadderAnswer { kind: due.kind, plugin: Some(plugin) });
         let mut candidates: Vec<LadderAnswer> =
             own.into_iter().filter(|answer| answer.kind == wanted).collect();
-        // Limits stand in for a missing answer only in a row that has them.
+        // Limits stand in for a missing answer only in a row that has them. The decider is bound to
+        // no row: it may set limits for a milder issue, so a worse one must not get less.
         let throttling = InterventionKind::ResourceThrottling;
-        let fits = |kind: &InterventionKind| *kind != throttling || row.kinds().contains(kind);
+        let fits =
+            |kind: &InterventionKind| chosen || *kind != throttling || row.kinds().contains(kind);
         for kind in wanted.and_milder().filter(fits) {
             let of_kind = row.answers().iter().filter(|answer| answer.kind == kind);
             let own = of_kind.filter(|answer| answer.plugin.is_some() && kind < wanted);

@@ -239,15 +239,20 @@ fn a_return_before_the_delay_counts_as_failure() {
 #[test]
 fn a_disabled_choice_of_the_decider_becomes_the_next_milder_one() {
     let cases = [
-        (Severity::High, &[][..], THROTTLE),
-        (Severity::High, &[THROTTLE][..], CONTEXT),
-        (Severity::High, &[THROTTLE, CONTEXT][..], SOFT),
-        (Severity::Critical, &[STOP][..], ROLLBACK),
-        (Severity::Medium, &[][..], CONTEXT),
-        (Severity::Medium, &[STOP][..], CONTEXT),
+        (Severity::High, &[][..], vec![], THROTTLE),
+        (Severity::High, &[THROTTLE][..], vec![], CONTEXT),
+        (Severity::High, &[THROTTLE, CONTEXT][..], vec![], SOFT),
+        (Severity::Critical, &[STOP][..], vec![], ROLLBACK),
+        (Severity::Critical, &[STOP, ROLLBACK][..], vec![], THROTTLE),
+        (Severity::Critical, &[STOP][..], vec![InterventionKind::CheckpointRollback], THROTTLE),
+        (Severity::Medium, &[][..], vec![], CONTEXT),
+        (Severity::Medium, &[STOP][..], vec![], CONTEXT),
     ];
-    for (severity, disabled, expected) in cases {
-        let mut world = World::with(interventions(&[]));
+    // The row of `goal_drift` has no limits, and that of `resource_spiral` has.
+    for ((severity, disabled, missing, expected), pattern) in
+        cases.iter().flat_map(|case| [(case, "goal_drift"), (case, "resource_spiral")])
+    {
+        let mut world = World::with(interventions(missing));
         world.policy.interventions = InterventionPolicy {
             strategy: Course::Custom,
             decider: Some("decider".into()),
@@ -255,10 +260,10 @@ fn a_disabled_choice_of_the_decider_becomes_the_next_milder_one() {
             ..InterventionPolicy::default()
         };
         // The host's own choice is the mildest here.
-        notice(&mut world, &[detection("goal_drift", severity, 0, 0)]);
+        notice(&mut world, &[detection(pattern, *severity, 0, 0)]);
         let answers = answered(&world.bash("make", "t1"));
         let kinds: Vec<&str> = answers.iter().map(|(kind, _)| kind.as_str()).collect();
-        assert_eq!(kinds, [expected], "{severity:?} without {disabled:?}");
+        assert_eq!(kinds, [*expected], "{pattern} {severity:?} without {disabled:?}, {missing:?}");
     }
 }
 
