@@ -133,10 +133,12 @@ pub fn send_as_machine(home: &Path) {
 /// Recomputes the chain of a machine from what the hub has; returns the records and the last hash.
 fn verify_chain(hub: &RunningHub, machine: &str) -> (u64, String) {
     let (mut hash, mut sequence): (Hash, u64) = ([0; 32], 0);
+    // With the journal, the key has the records in order: no query sorts all that follow.
+    let journal = hub.query(&format!("SELECT journal FROM journals WHERE machine = '{machine}'"));
     loop {
         let rows = hub.query(&format!(
             "SELECT encode(hash, 'hex'), document FROM records WHERE machine = '{machine}' \
-             AND sequence > {sequence} ORDER BY sequence LIMIT {CHUNK}"
+             AND journal = '{journal}' AND sequence > {sequence} ORDER BY sequence LIMIT {CHUNK}"
         ));
         for row in rows.lines() {
             let (stated, document) = row.split_once('|').unwrap();
