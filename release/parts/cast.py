@@ -114,5 +114,5 @@ def run_in_terminal(shown: Shown, folder: Path, environment: dict[str, str], wid
 
 
 def leave_out_erased(printed: str) -> str:
-    """Leaves out what a command wrote into a line and erased again: how far it had come, at the pace of one machine."""
-    return re.sub(r"[^\n]*\r\x1b\[K", "", printed)
+    """Leaves out what a command wrote into a line and covered with blanks again: how far it had come, at the pace of one machine."""
+    return re.sub(r"[^\n]*\r +\r", "", printed)
