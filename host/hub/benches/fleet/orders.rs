@@ -4,6 +4,7 @@ use crate::ground::RunningHub;
 use crate::held::{Answer, BUSY, HeldConnection};
 use crate::machines::{GROUP, SimulatedMachine, now};
 use crate::number;
+use crate::pages::SignedIn;
 use crate::usage::{Used, count_files, describe_memory, percentile, read_memory};
 use portcullis_bundle::SecretKey;
 use portcullis_fleet::orders::{AfterExpiry, FORMAT, Orders, SignedOrders};
@@ -52,9 +53,12 @@ pub fn measure_orders(hub: &RunningHub, machines: Vec<SimulatedMachine>) {
         }
     }
     thread::sleep(PAUSE);
-    let used = Used::read(hub);
-    thread::sleep(Duration::from_secs(number("PORTCULLIS_BENCH_SECONDS", 5) as u64));
-    let share = used.since(hub);
+    let measure_share = || {
+        let used = Used::read(hub);
+        thread::sleep(Duration::from_secs(number("PORTCULLIS_BENCH_SECONDS", 5) as u64));
+        used.since(hub).describe()
+    };
+    let share = measure_share();
     for ((memory, files), (memory_before, files_before)) in read().into_iter().zip(before) {
         let held = files.saturating_sub(files_before);
         println!(
@@ -63,7 +67,10 @@ pub fn measure_orders(hub: &RunningHub, machines: Vec<SimulatedMachine>) {
         );
     }
     println!("  {} machines ask; {}", met.asking.load(Ordering::Relaxed), met.failures());
-    println!("  without news: {}", share.describe());
+    println!("  without news: {share}");
+    let page = SignedIn::with_link(hub).open_page();
+    println!("  the same while somebody has a page open: {}", measure_share());
+    drop(page);
     println!("  {}", describe_memory(hub));
     for version in 1..=number("PORTCULLIS_BENCH_ROUNDS", 3) as u64 {
         publish(hub, met, version, count);

@@ -41,6 +41,14 @@ impl SignedIn {
         percentile(&times, 50)
     }
 
+    /// Has a page open: the replica looks for changes as long as what this returns lives.
+    pub fn open_page(&self) -> impl Sized + use<> {
+        let request = self.agent.get(format!("{}/live?of=records", self.origin));
+        let answer = request.header("cookie", &self.cookie).call().unwrap();
+        assert_eq!(answer.status(), 200);
+        answer
+    }
+
     fn look(&self, path: &str) -> Duration {
         let begun = Instant::now();
         let request = self.agent.get(format!("{}{path}", self.origin));
