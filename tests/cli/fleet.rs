@@ -161,6 +161,7 @@ fn main() -> ExitCode {
         trial("fleet: the commands of the compose file are the program's", examples::compose),
         trial("fleet: from nothing to two machines with a vetted bundle", tour::script),
         trial("fleet: the commands of that page are the script's", tour::page),
+        trial("fleet: the tests of the page's attacks are there", tour::attacks),
         trial("fleet: a newer database is left alone", dev::newer_database),
         trial("fleet: one command serves a hub for trying it out", dev::trial_hub),
     ]);

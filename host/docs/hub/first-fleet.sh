@@ -4,7 +4,7 @@
 #
 # usage: first-fleet.sh FOLDER COMPONENT REGISTRY
 #
-# FOLDER     a new folder for everything that is made here
+# FOLDER     a folder for everything that is made here; homes with compiled plugins may be there already
 # COMPONENT  a built plugin, as `portcullis plugin build` makes one
 # REGISTRY   the host and port of an OCI registry without a login; SSL_CERT_FILE names its authority
 #
@@ -12,7 +12,8 @@
 # machines, and a third one for the desk of the people who publish, vet and order.
 set -eu
 folder=$1 component=$2 registry=$3
-mkdir "$folder" && cd "$folder"
+mkdir -p "$folder"
+cd "$folder"
 begun=$(date +%s%N)
 
 # WHAT: prints the time of the step that ends here.
@@ -35,7 +36,7 @@ asks() {
     grep -q migration answer.json
 }
 
-mkdir desk laptop-1 laptop-2 checks project project/migrations
+mkdir -p desk laptop-1 laptop-2 checks project/migrations
 echo 'create table users (id int);' >project/migrations/0001.sql
 cat >change.json <<END
 {"session_id": "s", "cwd": "$PWD/project", "permission_mode": "default", "hook_event_name": "PreToolUse",

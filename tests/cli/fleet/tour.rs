@@ -28,6 +28,8 @@ const STEPS: &[&str] = &[
 ];
 /// The fewest commands of the page.
 const LEAST: usize = 12;
+/// The fewest tests of the table of attacks.
+const LEAST_ATTACKS: usize = 15;
 
 fn documented(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../host/docs").join(name)
@@ -79,6 +81,24 @@ pub fn page() -> Result<()> {
     ensure!(commands >= LEAST, "only {commands} commands");
     // The programs that it needs are there.
     ensure!(hub_command(&["hub", "--help"])?.output()?.status.success());
+    Ok(())
+}
+
+/// Every test that the table of attacks names is one of this program.
+pub fn attacks() -> Result<()> {
+    let page = fs::read_to_string(documented("fleet.md"))?;
+    let (_, section) = page.split_once("\n## Attacks\n").context("no table of attacks")?;
+    let rows = section.lines().skip_while(|line| !line.starts_with("|---"));
+    let mut named = 0;
+    for row in rows.skip(1).take_while(|line| line.starts_with('|')) {
+        let tests = row.trim_end_matches('|').rsplit('|').next().context("no tests")?;
+        for test in tests.split('`').skip(1).step_by(2) {
+            let trial = format!("trial(\"fleet: {test}\",");
+            ensure!(include_str!("../fleet.rs").contains(&trial), "there is no test `{test}`");
+            named += 1;
+        }
+    }
+    ensure!(named >= LEAST_ATTACKS, "only {named} tests");
     Ok(())
 }
 
