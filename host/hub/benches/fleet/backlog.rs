@@ -5,10 +5,13 @@ use crate::machines::{SimulatedMachine, fill_record, now};
 use crate::number;
 use crate::records::send_records;
 use crate::usage::{Used, forget_peak, percentile, read_peak};
+use data_encoding::HEXLOWER;
 use portcullis_core::mask::{MaskPolicy, Masker};
 use portcullis_fleet::protocol::SentDetail;
 use portcullis_fleet::{FleetFiles, HubClient, HubError, JournalSender, SendError};
-use portcullis_store::{Durability, Hash, Home, NewRecord, Store, hash_record, to_hex};
+use portcullis_store::{
+    Durability, Hash, Home, NewRecord, RecordProof, Store, hash_record, to_hex,
+};
 use std::env;
 use std::path::Path;
 use std::process::Command;
@@ -137,13 +140,20 @@ fn verify_chain(hub: &RunningHub, machine: &str) -> (u64, String) {
     let journal = hub.query(&format!("SELECT journal FROM journals WHERE machine = '{machine}'"));
     loop {
         let rows = hub.query(&format!(
-            "SELECT encode(hash, 'hex'), document FROM records WHERE machine = '{machine}' \
-             AND journal = '{journal}' AND sequence > {sequence} ORDER BY sequence LIMIT {CHUNK}"
+            "SELECT encode(hash, 'hex'), encode(salt, 'hex'), encode(stored, 'hex'), document \
+             FROM records WHERE machine = '{machine}' AND journal = '{journal}' \
+             AND sequence > {sequence} ORDER BY sequence LIMIT {CHUNK}"
         ));
         for row in rows.lines() {
-            let (stated, document) = row.split_once('|').unwrap();
+            let [stated, salt, stored, document] = *row.splitn(4, '|').collect::<Vec<_>>() else {
+                panic!("{row}")
+            };
             sequence += 1;
-            hash = hash_record(&hash, sequence, document.as_bytes(), None);
+            // A journal is encrypted unless its person has turned that off.
+            let hash_of =
+                |text: &str| HEXLOWER.decode(text.as_bytes()).unwrap().try_into().unwrap();
+            let proof = RecordProof { salt: hash_of(salt), stored: hash_of(stored) };
+            hash = hash_record(&hash, sequence, document.as_bytes(), Some(&proof));
             assert_eq!(to_hex(&hash), stated, "record {sequence}");
         }
         if rows.is_empty() {
