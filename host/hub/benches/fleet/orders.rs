@@ -68,6 +68,12 @@ pub fn measure_orders(hub: &RunningHub, machines: Vec<SimulatedMachine>) {
     }
     println!("  {} machines ask; {}", met.asking.load(Ordering::Relaxed), met.failures());
     println!("  without news: {share}");
+    // Each has a journal, as after its first batch.
+    hub.query(
+        "INSERT INTO journals (machine, journal, start_sequence, start_hash, head_sequence, \
+         head_hash, claimed_sequence) \
+         SELECT machine, md5(machine), 0, '\\x00', 1, '\\x00', 1 FROM machines",
+    );
     let page = SignedIn::with_link(hub).open_page();
     println!("  the same while somebody has a page open: {}", measure_share());
     drop(page);
