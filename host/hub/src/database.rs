@@ -33,6 +33,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/10.sql"),
     include_str!("../migrations/11.sql"),
     include_str!("../migrations/12.sql"),
+    include_str!("../migrations/13.sql"),
 ];
 /// The advisory lock for migrations and partitions: `hub` in ASCII.
 const LOCK: i64 = 0x0068_7562;

@@ -223,26 +223,36 @@ pub fn paging() -> Result<()> {
     }
     let expected: Vec<String> = (1..=120).rev().map(|number| format!("r{number}")).collect();
     ensure!(seen == expected, "{seen:?}");
-    // Among many records, a word is found by its index.
+    // Among many records, a few are found by an index.
     hub.fleet.query(
         "INSERT INTO records (machine, journal, sequence, previous, hash, at, id, kind, subject, \
-         exact, words) SELECT machine, journal, 1000 + n, '', '', n, 'x', 'session', 'x', false, \
+         verdict, exact, words) SELECT machine, journal, 1000 + n, '', '', n, 'x', \
+         CASE WHEN n % 1000 = 7 THEN 'incident' ELSE 'review' END, 'x', \
+         CASE WHEN n % 1000 = 8 THEN 'block' ELSE 'allow' END, false, \
          array_to_tsvector(ARRAY['common', 'n' || n]) \
          FROM journals, generate_series(1, 20000) n; ANALYZE records",
     )?;
-    let reads = "SELECT coalesce(sum(idx_scan), 0) FROM pg_stat_user_indexes \
-                 WHERE indexrelname LIKE 'records%words%'";
-    let before: u64 = hub.fleet.query(reads)?.parse()?;
-    let start = Instant::now();
-    loop {
-        hub.page("/search?text=n17777", &cookie)?;
-        // PostgreSQL counts with a delay.
-        if hub.fleet.query(reads)?.parse::<u64>()? > before {
-            return Ok(());
+    for (search, index) in
+        [("text=n17777", "words"), ("verdict=block", "verdict"), ("kind=incident", "kind")]
+    {
+        let reads = format!(
+            "SELECT coalesce(sum(idx_scan), 0) FROM pg_stat_user_indexes \
+             WHERE indexrelname LIKE 'records%{index}%'"
+        );
+        let before: u64 = hub.fleet.query(&reads)?.parse()?;
+        let start = Instant::now();
+        loop {
+            let page = hub.page(&format!("/search?{search}"), &cookie)?;
+            ensure!(page.contains("<span class=\"goal\">"), "{search}: {page}");
+            // PostgreSQL counts with a delay.
+            if hub.fleet.query(&reads)?.parse::<u64>()? > before {
+                break;
+            }
+            ensure!(start.elapsed() < LIMIT, "the search for {search} does not read the index");
+            std::thread::sleep(Duration::from_millis(200));
         }
-        ensure!(start.elapsed() < LIMIT, "the search does not read the index");
-        std::thread::sleep(Duration::from_millis(200));
     }
+    Ok(())
 }
 
 /// Rows: what is known of the past, the bounds, and the findings.
