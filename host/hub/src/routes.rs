@@ -25,6 +25,7 @@ use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
+use tokio_stream::StreamExt as _;
 
 /// The time for a request with its body, its database and its answer.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -73,6 +74,7 @@ async fn limit_requests(
     next: Next,
 ) -> Response {
     let Ok(_place) = places.try_acquire() else {
+        discard_body(request).await;
         return Failure::busy("the hub has too many requests").into_response();
     };
     match tokio::time::timeout(DEADLINE, next.run(request)).await {
@@ -88,6 +90,7 @@ async fn hold_requests(
     next: Next,
 ) -> Response {
     let Ok(_place) = places.try_acquire() else {
+        discard_body(request).await;
         return Failure::busy("the hub holds too many requests").into_response();
     };
     match tokio::time::timeout(LONGEST_WAIT + DEADLINE, next.run(request)).await {
@@ -120,7 +123,7 @@ async fn answer_renew(
     Extension(peer): Extension<PeerCertificate>,
     request: Request,
 ) -> Answer {
-    let machine = recognise_machine(&hub, peer.0).await?;
+    let (machine, request) = recognise_sender(&hub, peer, request).await?;
     let renewing = read_body(request).await?;
     Ok(json_response(StatusCode::OK, &renew_certificate(&hub, &machine, &renewing).await?))
 }
@@ -130,7 +133,7 @@ async fn answer_records(
     Extension(peer): Extension<PeerCertificate>,
     request: Request,
 ) -> Answer {
-    let machine: KnownMachine = recognise_machine(&hub, peer.0).await?;
+    let (machine, request) = recognise_sender(&hub, peer, request).await?;
     let batch = read_body(request).await?;
     Ok(json_response(StatusCode::OK, &take_batch(&hub, &machine, &batch).await?))
 }
@@ -145,7 +148,7 @@ async fn answer_orders_request(
     Extension(peer): Extension<PeerCertificate>,
     request: Request,
 ) -> Answer {
-    let machine = recognise_machine(&hub, peer.0).await?;
+    let (machine, request) = recognise_sender(&hub, peer, request).await?;
     let asked = read_body(request).await?;
     Ok(json_response(StatusCode::OK, &answer_orders(&hub, &machine, &asked).await?))
 }
@@ -155,7 +158,7 @@ async fn answer_protection(
     Extension(peer): Extension<PeerCertificate>,
     request: Request,
 ) -> Answer {
-    let machine = recognise_machine(&hub, peer.0).await?;
+    let (machine, request) = recognise_sender(&hub, peer, request).await?;
     take_protection(&hub.database, &machine, &read_body(request).await?).await?;
     Ok(json_response(StatusCode::OK, &serde_json::json!({})))
 }
@@ -165,7 +168,7 @@ async fn answer_approvals_request(
     Extension(peer): Extension<PeerCertificate>,
     request: Request,
 ) -> Answer {
-    let machine = recognise_machine(&hub, peer.0).await?;
+    let (machine, request) = recognise_sender(&hub, peer, request).await?;
     let asked = read_body(request).await?;
     Ok(json_response(StatusCode::OK, &answer_approvals(&hub, &machine, &asked).await?))
 }
@@ -183,6 +186,37 @@ async fn answer_approver_answer(State(hub): HubState, request: Request) -> Answe
 async fn answer_leave(State(hub): HubState, Extension(peer): Extension<PeerCertificate>) -> Answer {
     let machine = recognise_machine(&hub, peer.0).await?;
     Ok(json_response(StatusCode::OK, &leave_fleet(&hub, &machine).await?))
+}
+
+/// Returns the machine that sends a request, and the request.
+async fn recognise_sender(
+    hub: &Hub,
+    peer: PeerCertificate,
+    request: Request,
+) -> Result<(KnownMachine, Request), Failure> {
+    match recognise_machine(hub, peer.0).await {
+        Ok(machine) => Ok((machine, request)),
+        Err(failure) => {
+            discard_body(request).await;
+            Err(failure)
+        }
+    }
+}
+
+/// Reads the body of a request that is refused, up to the bounds of one that is not. A connection that
+/// ends with unread bytes may take the answer with it: a machine would not hear when to come again, or
+/// that it was revoked.
+async fn discard_body(request: Request) {
+    let reading = async {
+        let mut parts = request.into_body().into_data_stream();
+        let mut left = MOST_BODY;
+        while let Some(Ok(part)) = parts.next().await
+            && left > part.len()
+        {
+            left -= part.len();
+        }
+    };
+    let _slow = tokio::time::timeout(BODY_DEADLINE, reading).await;
 }
 
 /// Reads a message: JSON in one piece, never more than a bound, never compressed.

@@ -177,8 +177,13 @@ pub fn doors() -> Result<()> {
     ensure!(fleet.query("SELECT count(*) FROM records")? == "0");
     ensure!(post(&fleet, &own, &honest(&machine))?.status == 200);
     fleet.output(&["hub", "revoke", &machine])?;
-    let answer = post(&fleet, &own, &batch(&machine, records(1, 4, "own")))?;
-    ensure!(answer.refused() == (403, "revoked"), "{answer:?}");
+    // However much it sends: it reads the refusal, and not just a connection that has ended.
+    for word in ["own".to_owned(), "own ".repeat(500)] {
+        for _ in 0..5 {
+            let answer = post(&fleet, &own, &batch(&machine, records(1, 300, &word)))?;
+            ensure!(answer.refused() == (403, "revoked"), "{answer:?}");
+        }
+    }
     Ok(())
 }
 

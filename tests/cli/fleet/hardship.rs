@@ -16,6 +16,8 @@ const SERVICES: usize = 50;
 /// The records of a large batch, and all that are offered: far more than the disk holds.
 const LARGE: usize = 300;
 const OFFERED: u64 = 12_000;
+/// The batches that are refused before there is room again.
+const REFUSED: usize = 12;
 
 /// Returns letters that do not compress.
 fn noise(length: usize) -> String {
@@ -46,7 +48,7 @@ fn fill_disk(cluster: &'static Cluster) -> Result<()> {
     let (own, id) = (certificate_of(&light)?, machine_of(&light)?);
     let all = records(1, OFFERED, &noise(1500));
     let (mut accepted, mut refused) = (0_usize, 0);
-    while refused < 3 {
+    while refused < REFUSED {
         let end = (accepted + LARGE).min(all.len());
         ensure!(accepted < all.len(), "the disk was never full");
         match post(&fleet, &own, &batch(&id, all[accepted..end].to_vec())) {
