@@ -456,6 +456,14 @@ const scenarios = {
     await page.evaluate(() => document.activeElement.blur());
     await page.locator("#earlier").waitFor({ state: "detached" });
     await page.locator("#stale").waitFor({ state: "hidden" });
+    // Nor does anything move under a pointer that is on the form.
+    await page.evaluate(() => (document.querySelector("#main").firstElementChild.id = "pointed"));
+    await page.locator("form.answer button[value=deny]").hover();
+    reach("pointed");
+    await page.locator("#stale").waitFor();
+    if ((await page.locator("#pointed").count()) !== 1) fail("the form was replaced under the pointer");
+    await page.mouse.move(0, 0);
+    await page.locator("#pointed").waitFor({ state: "detached" });
     await words.fill("not today");
     await tabTo(page, "form.answer button[value=deny]");
     await page.keyboard.press("Enter");

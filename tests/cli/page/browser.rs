@@ -177,6 +177,8 @@ pub fn typing() -> Result<()> {
     served.site().ordinary("first")?;
     browser.await_point("typed")?;
     served.site().ordinary("second")?;
+    browser.await_point("pointed")?;
+    served.site().ordinary("third")?;
     let reply = held.reply()?;
     ensure!(reply.answer == Reply::Refused, "{reply:?}");
     reply.says(&["not today"])?;

@@ -74,10 +74,11 @@ if (main) {
   const stale = document.querySelector("#stale");
   const isChanged = (field) =>
     field.checked !== field.defaultChecked || field.value !== field.defaultValue;
-  // What a person types stays, and so does the place of the keyboard.
+  // What a person types stays, and so does the place of the keyboard. No other form comes under the
+  // pointer of somebody who is about to press a button.
   const isInUse = (part) =>
     part.contains(document.activeElement) ||
-    part.querySelector("form[data-busy]") ||
+    part.querySelector("form[data-busy], form:hover") ||
     [...part.querySelectorAll("input:not([type=hidden]), textarea")].some(isChanged);
   const update = async () => {
     const answer = await fetch(location.href);
@@ -117,6 +118,8 @@ if (main) {
     }
   };
   // Whoever leaves a form as it was sees what has happened meanwhile.
-  main.addEventListener("focusout", () => setTimeout(() => stale.hidden || refresh()));
+  for (const leaving of ["focusout", "pointerout"]) {
+    main.addEventListener(leaving, () => setTimeout(() => stale.hidden || refresh()));
+  }
   new EventSource(main.dataset.live).addEventListener("changed", refresh);
 }
