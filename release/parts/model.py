@@ -63,7 +63,8 @@ class Answer(BaseHTTPRequestHandler):
         elif path == "/v1/messages":
             message = make_message(body, self.server.take_turn(body))
             if body.get("stream"):
-                self.send("text/event-stream", "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in list_events(message)))
+                events = (f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in list_events(message))
+                self.send("text/event-stream", "".join(events))
             else:
                 self.send("application/json", json.dumps(message))
         else:
