@@ -2,6 +2,7 @@
 
 import json
 import threading
+import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
@@ -86,7 +87,7 @@ class Answer(BaseHTTPRequestHandler):
 def make_message(request: dict, content: list[dict]) -> dict:
     calls = any(block["type"] == "tool_use" for block in content)
     return {
-        "id": f"msg_{id(content)}",
+        "id": f"msg_{uuid.uuid4().hex}",
         "type": "message",
         "role": "assistant",
         "model": request.get("model"),

@@ -9,7 +9,7 @@
 //! | `records` | records taken in a second, and the time of a batch: small batches with a connection each, as machines send while agents work, and full ones on one connection |
 //! | `backlog` | one machine after weeks offline: the time, the memory at both ends, and its chain as the hub has it |
 //! | `rows` | the cost of a record and of the pages in a database with few rows and with many |
-//! | `orders` | connections that a replica holds, what they take, and the time in which orders arrive at them |
+//! | `orders` | connections that a replica holds, what they and an open page take, and the time in which orders arrive |
 //!
 //! The machines are simplified. Each is a value of this program, and its records are copies of a real
 //! review and its outcome with other ids, sessions, times and words. Each joins with a token, has its own key and
