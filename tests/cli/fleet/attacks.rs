@@ -16,6 +16,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const LIMIT: Duration = Duration::from_secs(30);
+/// The requests whose bodies one replica holds at once, for each of two.
+const PLACES: usize = 2 * 32;
 
 /// Issues a machine's certificate in the name of an authority.
 fn issue(name: &str, authority: &Issuer<'_, KeyPair>) -> Result<Certificate> {
@@ -241,6 +243,7 @@ pub fn bodies() -> Result<()> {
         let (status, took) = ended.join().unwrap();
         ensure!(status? == 400 && took < Duration::from_secs(25), "{took:?}");
     }
+    busy(&fleet, &own, &machine)?;
     let mut rest = Vec::new();
     let _ = silent.read_to_end(&mut rest);
     let after = memory_of(&fleet)?;
@@ -250,6 +253,33 @@ pub fn bodies() -> Result<()> {
 }
 
 /// Returns the resident memory of the first replica, in KiB.
+/// While every place is taken, a batch is told to come again, however long it is.
+fn busy(fleet: &Fleet, own: &Certificate, machine: &str) -> Result<()> {
+    let taking = || -> Result<_> {
+        let mut stream = connect(fleet, Some(own))?;
+        stream.write_all(b"POST /v1/records HTTP/1.1\r\ncontent-length: 1000\r\n\r\n{")?;
+        Ok(stream)
+    };
+    let taken = (0..PLACES).map(|_| taking()).collect::<Result<Vec<_>>>()?;
+    let short = batch(machine, records(1, 3, "own"));
+    let await_status = |status: u16| -> Result<()> {
+        let start = Instant::now();
+        while post(fleet, own, &short)?.status != status {
+            ensure!(start.elapsed() < Duration::from_secs(10), "never {status}");
+            thread::sleep(Duration::from_millis(50));
+        }
+        Ok(())
+    };
+    await_status(503)?;
+    let long = batch(machine, records(1, 300, &"own ".repeat(500)));
+    for sent in [&short, &long, &long, &long, &long] {
+        let answer = post(fleet, own, sent)?;
+        ensure!(answer.refused() == (503, "busy"), "{answer:?}");
+    }
+    drop(taken);
+    await_status(200)
+}
+
 fn memory_of(fleet: &Fleet) -> Result<u64> {
     let id = fleet.replica_ids()[0].to_string();
     let shown = Command::new("ps").args(["-o", "rss=", "-p", &id]).output()?;
