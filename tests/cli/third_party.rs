@@ -67,6 +67,7 @@ fn main() -> ExitCode {
         ),
         trial("third party: only what judges can look on", shadow::refused),
         trial("third party: a milder change of one is held back by the service", changed::milder),
+        trial("third party: a change that is too slow to be tried is held back", changed::slow),
     ];
     tests.extend(
         HOSTILE
@@ -388,6 +389,8 @@ fn build() -> Result<PathBuf> {
         lay_guest(&scratch.path().join(name), name, &assessor(name, body), &sdk)?;
     }
     lay_guest(&scratch.path().join(answers::NAME), answers::NAME, answers::SOURCE, &sdk)?;
+    let patient = scratch.path().join(changed::PATIENT);
+    lay_guest(&patient, changed::PATIENT, changed::PATIENT_SOURCE, &sdk)?;
     lay_guest(&scratch.path().join("painter"), "painter", &quoting::painter(), &sdk)?;
     let profile = "[workspace]\nresolver = \"3\"\nmembers = [\"*\"]\n[profile.release]\nopt-level = 1\npanic = \"abort\"\nstrip = \"debuginfo\"\n";
     fs::write(scratch.path().join("Cargo.toml"), profile)?;

@@ -26,8 +26,10 @@ struct ProjectSet {
 struct HeldBackChange {
     origin: Arc<PluginOrigin>,
     earlier: EarlierReviewer,
-    /// The commands that the changed plugins judge milder, in words.
-    milder: Vec<String>,
+    /// What speaks against it, in words that follow "plugins have changed and".
+    objections: Vec<String>,
+    /// True if a plugin could not be loaded, so that it is tried again.
+    is_undecided: bool,
 }
 
 impl PluginSets {
@@ -53,7 +55,8 @@ impl PluginSets {
             reviewer.share_origin(&set.origin);
             return;
         }
-        if let Some(held) = set.held_back.as_ref().filter(|held| held.origin == origin) {
+        let is_decided = |held: &&HeldBackChange| held.origin == origin && !held.is_undecided;
+        if let Some(held) = set.held_back.as_ref().filter(is_decided) {
             reviewer.share_origin(&held.origin);
             reviewer.review_beside(Arc::clone(&held.earlier));
             return;
@@ -68,13 +71,18 @@ impl PluginSets {
         else {
             return;
         };
-        let before = TrialVerdicts::of_plugins(&mut lock_earlier(&earlier));
-        let milder = before.milder_in(&TrialVerdicts::of_plugins(reviewer));
-        if milder.is_empty() {
+        let changed = TrialVerdicts::of_plugins(reviewer);
+        let is_undecided = reviewer.plugins.has_failed_loads();
+        let objections = if is_undecided {
+            vec!["cannot be loaded".to_owned()]
+        } else {
+            TrialVerdicts::of_plugins(&mut lock_earlier(&earlier)).find_objections(&changed)
+        };
+        if objections.is_empty() {
             (set.origin, set.held_back) = (origin, None);
         } else {
             reviewer.review_beside(Arc::clone(&earlier));
-            set.held_back = Some(HeldBackChange { origin, earlier, milder });
+            set.held_back = Some(HeldBackChange { origin, earlier, objections, is_undecided });
         }
     }
 
@@ -92,9 +100,9 @@ impl PluginSets {
         let describe = |(set, held): (&ProjectSet, &HeldBackChange)| {
             let project = set.place.1.as_ref().map(|folder| folder.display().to_string());
             format!(
-                "in `{}` plugins have changed and are milder: {}",
+                "in `{}` plugins have changed and {}",
                 project.as_deref().unwrap_or("no project"),
-                held.milder.join(", ")
+                held.objections.join("; and ")
             )
         };
         held.map(describe).collect()
