@@ -73,10 +73,11 @@ fn build(site: &Site) -> Result<()> {
     Ok(fs::write(path, statement.to_string())?)
 }
 
-/// Writes the policy that the page shows, with the keys that its commands created, once both exist.
+/// Writes the policy that the page shows, with the keys that its commands created, once all exist.
 fn publish(site: &Site, page: &str) -> Result<()> {
-    let keys: Vec<PathBuf> =
-        ["release.key.pub", "vetting.key.pub"].map(|name| site.project().join(name)).into();
+    let keys: Vec<PathBuf> = ["release.key.pub", "vetting.key.pub", "index.key.pub"]
+        .map(|name| site.project().join(name))
+        .into();
     if keys.iter().any(|key| !key.exists()) || site.project().join("trust.toml").exists() {
         return Ok(());
     }
@@ -106,6 +107,32 @@ pub fn followed() -> Result<()> {
     ])?;
     let ended = site.run(&["bundle", "verify", "bare.tar", "--trust", "trust.toml"])?;
     ensure!(ended.code == Some(1) && ended.text().contains("vetted by"), "{}", ended.all());
+    indexed(&site, &archive)
+}
+
+/// The page's policy leads from a bundle's name to the bundle, through an index that the index's key signed.
+fn indexed(site: &Site, archive: &str) -> Result<()> {
+    const SOURCE: &str = "REGISTRY/portcullis/index";
+    let policy = fs::read_to_string(site.project().join("trust.toml"))?;
+    ensure!(policy.contains(SOURCE), "the page's policy has no `{SOURCE}`: {policy}");
+    let index = site.project().join("index.tar").display().to_string();
+    site.write("trust.toml", policy.replace(SOURCE, &index))?;
+    let offer = |serial: &str, key: &str| {
+        let name = ["--name", "portcullis/index", "--registry", "registry.example.com"];
+        let build = ["bundle", "index", "build", archive, "--serial", serial, "--output", &index];
+        site.output(&[build.as_slice(), &name].concat())?;
+        let sign = ["bundle", "index", "sign", &index, "--passphrase-file", "passphrase"];
+        site.output(&[sign.as_slice(), &["--key", key]].concat())?;
+        site.run(&["bundle", "index", "update"])
+    };
+    let ended = offer("1", "index.key")?;
+    ensure!(ended.code == Some(0), "{}", ended.all());
+    let info = site.output(&["bundle", "info", "portcullis/builtin", "--json"])?;
+    ensure!(info.contains("\"would_be_trusted\":true"), "{info}");
+    fs::remove_file(&index)?;
+    let ended = offer("2", "release.key")?;
+    let refused = ended.stderr.contains("none of them signed it as an index");
+    ensure!(ended.code == Some(1) && refused, "{}", ended.all());
     Ok(())
 }
 
