@@ -146,8 +146,27 @@ fn check_helper(project: &Path, language: &str) -> Result<()> {
 const HEAD: &str = "# Plugins to install
 
 These plugins are written with the public interface, as anybody's are. Each is a project in `plugins/catalogue`, with its source, the cases
-that it passes, and a page: what it objects to, what it lets pass, its false alarms, its settings, what it costs and what it does not see. They come
-in bundles, which a team installs as a whole ([Bundles](bundles.md)). To try one, build it in its folder, and install nothing:
+that it passes, and a page: what it is for, its settings, what it costs, what recorded work showed, and what it does not see. They come in
+bundles, which a team vets and installs as a whole ([Bundles](bundles.md)).
+
+Ten of them object (risk calculators) or report (patterns), and so make an answer stricter or bring an intervention; one is an intervention;
+four are exporters, which judge nothing and write the journal in another format. None can allow anything.
+
+## Install
+
+Where your [trust policy](bundles.md#whom-to-trust) names an index that lists them ([Indexes](indexes.md)), a bundle is found and installed by
+its name:
+
+```console
+$ portcullis bundle index update
+$ portcullis bundle search infrastructure
+$ portcullis bundle info portcullis/infra
+$ portcullis bundle install portcullis/infra
+```
+
+[What others check](releasing.md#what-others-check) has the lines of the policy for these bundles.
+
+To try a plugin, build it in its folder, and install nothing:
 
 ```sh
 cd plugins/catalogue/infrastructure-guard
@@ -155,8 +174,7 @@ portcullis plugin build
 portcullis review --plugin build/infrastructure-guard.wasm --command 'terraform -chdir=envs/prod destroy'
 ```
 
-Plugins only object. To install one alone, copy its component into the folder that `portcullis plugin list` names, and run `portcullis doctor`,
-which compiles it.
+To install one alone, copy its component into the folder that `portcullis plugin list` names, and run `portcullis doctor`, which compiles it.
 ";
 
 /// The table of what each plugin costs, up to its first row.
@@ -177,12 +195,18 @@ const TAIL: &str = "
 |---|---|---|
 | a hook before a shell command, before an edit | 5.5 ms, 5.4 ms | 8.0 ms, 7.9 ms (1.46 and 1.48 times) |
 | a hook after a shell command, after an edit | 5.2 ms, 4.3 ms | 6.4 ms, 5.8 ms (1.23 and 1.34 times) |
-| objections to 5,707 commands and calls that are labelled benign | 130 | 147 (.30 % more) |
+| objections to 5,707 commands and calls that are labelled benign | 130 (2.28 %) | 147 (2.58 %, .30 percentage points more) |
 
 Whole processes in pairs, medians of 60 rounds, 30 November 2026, on two cores without other work: `PORTCULLIS_BENCH_PLUGINS=FOLDER cargo bench
 --workspace --bench installed`. What no hook calls costs it .02 ms: exporters and interventions, in whatever language. A plugin in QuickJS that each
-hook calls cost 2 ms in the same bench. The objections are those of `portcullis eval` with default settings; each plugin's page has its own, and what a
-reader made of them.
+hook calls cost 2 ms in the same bench. The objections are those of `portcullis eval` with default settings. The page of each plugin that objects
+or reports says to how many of these actions it does so alone, and what readers made of those that were read.
+
+## Not among them
+
+A pattern that notices tests that are weakened or skipped is in `plugins/examples/tests-weakened`. It is an example, the same plugin in six
+languages by one specification, and in no bundle. To install it, build one of its folders (`portcullis plugin build`) and copy the component as
+above.
 ";
 
 /// Writes the page of the book: each bundle with its plugins.
@@ -287,8 +311,8 @@ fn check_sections(name: &str, kind: &str, page: &str) -> Result<()> {
     Ok(())
 }
 
-/// Builds and tests each plugin of a bundle, and the bundle, twice; signs it, vets it on their cases with another key, and
-/// verifies it by a policy that wants both.
+/// Builds and tests each plugin of a bundle; builds the archive twice, which gives the same bytes, signs it, vets it on their
+/// cases with another key, and verifies it by a policy that wants both.
 #[allow(clippy::print_stderr, reason = "a skipped language is told")]
 fn vetted(bundle: &str) -> Result<()> {
     let site = Site::new(&format!("catalogue {bundle}"))?;
