@@ -18,6 +18,8 @@ mod browser;
 #[path = "page/collectors.rs"]
 mod collectors;
 mod common;
+#[path = "page/health.rs"]
+mod health;
 #[allow(dead_code, reason = "the tests of approvals use all of it")]
 #[path = "approvals/held.rs"]
 mod held;
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         trial("page: metrics are collected with the token, and nothing else is", collectors::doors),
         trial("page: metrics are those of the command, in Prometheus' format", collectors::totals),
         trial("page: the reader of Prometheus' format refuses what it forbids", prometheus::reads),
+        trial("page: its health is that of the service", health::follows),
         trial("page: rules can be tried, which runs and records nothing", rooms::rules),
         trial("page: the configuration shows origins and no credentials", rooms::configuration),
         trial("page: a person allows and denies with the keyboard", browser::answers),

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `socket` | one service for a home: its socket, and the lock that proves it |
 //! | `shared` | what all connections share: kept parts, counts |
-//! | `server` | begins, and ends without a lost answer |
+//! | `server` | begins, tells whether it can review, and ends without a lost answer |
 //! | `workers` | the threads: each waits for a connection in its turn, and serves it |
 //! | `connection` | one exchange with one hook |
 //! | `hold` | an action that waits for a person while its hook waits for the answer |
@@ -28,5 +28,5 @@ mod shared;
 mod socket;
 mod workers;
 
-pub use server::{Service, Stop};
+pub use server::{Service, ServiceProbe, Stop};
 pub use socket::OwnSocket;

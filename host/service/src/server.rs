@@ -4,13 +4,20 @@ use crate::shared::{ServiceEnd, Shared};
 use crate::socket::OwnSocket;
 use crate::workers;
 use anyhow::{Context, Result};
-use portcullis_config::boundary::{Boundary, STATE};
+use portcullis_agents::HookEnvironment;
+use portcullis_config::Config;
+use portcullis_config::boundary::{Boundary, STATE, places_of};
+use portcullis_config::clock::now_ms;
+use portcullis_config::handed::HandedFiles;
+use portcullis_config::paths::Paths;
 use portcullis_review::hook::HookCaller;
 use portcullis_review::parts::KeptParts;
 use portcullis_store::Home;
+use rustix::fs::{Access, access};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -32,6 +39,45 @@ pub struct Service {
 pub struct Stop {
     shared: Arc<Shared>,
     end: Sender<ServiceEnd>,
+}
+
+/// Looks at a service, from any thread.
+#[derive(Clone)]
+pub struct ServiceProbe {
+    shared: Arc<Shared>,
+}
+
+impl ServiceProbe {
+    /// Finds what keeps the service from reviewing an event in its own places, in words without any
+    /// name. Behind a boundary each user has a journal, and root's configuration and the folder of all
+    /// journals are looked at.
+    #[must_use]
+    pub fn find_obstacle(&self, places: &Paths) -> Option<&'static str> {
+        let Self { shared } = self;
+        if shared.stops.load(Ordering::SeqCst) {
+            return Some("it is ending");
+        }
+        match &shared.boundary {
+            None => shared.parts.find_obstacle(places, now_ms()),
+            Some(boundary) => find_boundary_obstacle(boundary),
+        }
+    }
+
+    /// Returns the number of changes of plugins that are held back.
+    #[must_use]
+    pub fn count_held_back(&self) -> usize {
+        self.shared.parts.held_back_changes().len()
+    }
+}
+
+fn find_boundary_obstacle(boundary: &Boundary) -> Option<&'static str> {
+    let environment = HookEnvironment::of_process();
+    let places = places_of(boundary.user, environment, HandedFiles::default());
+    if Config::load(&places, None).is_err() {
+        return Some("the configuration of the machine cannot be used");
+    }
+    let may_write = access(STATE, Access::WRITE_OK | Access::EXEC_OK).is_ok();
+    (!may_write).then_some("the folder of the journals cannot be written")
 }
 
 impl Stop {
@@ -81,6 +127,12 @@ impl Service {
     #[must_use]
     pub fn stop_handle(&self) -> Stop {
         Stop { shared: Arc::clone(&self.shared), end: self.end.clone() }
+    }
+
+    /// Returns a look at it, once it is set up.
+    #[must_use]
+    pub fn probe(&self) -> ServiceProbe {
+        ServiceProbe { shared: Arc::clone(&self.shared) }
     }
 
     /// Returns the path of its socket.

@@ -18,6 +18,7 @@
 //! | `answer` | writes a person's answer |
 //! | `operate`, `kept` | carries out what an operator asks for: incidents, checkpoints |
 //! | `collector` | programs that collect metrics, by a token |
+//! | `health` | whether the service can review |
 //! | `trial` | reviews an action that nobody wants to run |
 //! | `respond`, `rooms` | pages for visitors, checks of forms; the routes beside sessions and approvals |
 //! | `pages` | one module for each page |
@@ -32,6 +33,7 @@ mod changes;
 mod collector;
 mod enrollment;
 mod gate;
+mod health;
 mod kept;
 mod limited_listener;
 mod operate;
@@ -48,5 +50,6 @@ mod trial;
 mod watcher;
 
 pub use collector::{MetricsToken, SHORTEST_TOKEN};
+pub use health::ServiceHealth;
 pub use portcullis_served::Role;
 pub use server::{Page, PageHandle};

@@ -4,6 +4,7 @@ use crate::answer::{AnswerForm, Answered, give_answer};
 use crate::collector::MetricsToken;
 use crate::enrollment::{BeginForm, FinishForm, begin_enrollment, finish_enrollment};
 use crate::gate::{COOKIE, guard_request};
+use crate::health::{ServiceHealth, send_health};
 use crate::limited_listener::{ConnectionOwner, LimitedListener};
 use crate::pages;
 use crate::people::check_name;
@@ -159,6 +160,11 @@ impl PageHandle {
         Ok(format!("{}/enroll#{code}", self.shared.door.origin))
     }
 
+    /// Sets what `/health` says of the service. Until then, it has not started.
+    pub fn report_health(&self, look: impl Fn() -> ServiceHealth + Send + Sync + 'static) {
+        self.shared.health.set_look(look);
+    }
+
     /// Ends the page. Open pages lose their connection.
     pub fn stop(&self) {
         self.ends.send_replace(true);
@@ -202,7 +208,7 @@ fn routes(shared: Arc<SharedPage>, ends: &watch::Sender<bool>) -> Router {
         .route("/sign-in", get(show_sign_in).post(sign_in))
         .route("/sign-out", post(sign_out))
         .route("/live", get(send_changes))
-        .route("/health", get(async || "ok\n"))
+        .route("/health", get(send_health))
         // A browser asks for it by itself.
         .route("/favicon.ico", get(async || StatusCode::NO_CONTENT))
         .route("/style.css", get(async || send_style()))

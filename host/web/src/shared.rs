@@ -6,6 +6,7 @@
 
 use crate::access::{Access, Visitor};
 use crate::collector::MetricsToken;
+use crate::health::HealthWatch;
 use crate::limited_listener::ConnectionOwner;
 use crate::site::Site;
 use anyhow::{Result, bail};
@@ -36,6 +37,7 @@ pub(crate) struct SharedPage {
     pub(crate) metrics_token: Option<MetricsToken>,
     /// The codes of links that were wrong.
     pub(crate) guesses: Failures,
+    pub(crate) health: HealthWatch,
     homes: Homes,
 }
 
@@ -64,6 +66,7 @@ impl SharedPage {
             access: Access::default(),
             metrics_token,
             guesses: Failures::default(),
+            health: HealthWatch::default(),
             homes,
         }
     }

@@ -27,7 +27,7 @@ use portcullis_review::page_address::{announce_page, forget_page};
 use portcullis_service::{OwnSocket, Service};
 use portcullis_store::Home;
 use portcullis_traces::{Collector, CollectorError, TraceExport};
-use portcullis_web::{MetricsToken, Page, PageHandle, Role, SHORTEST_TOKEN};
+use portcullis_web::{MetricsToken, Page, PageHandle, Role, SHORTEST_TOKEN, ServiceHealth};
 use rustix::process::{Resource, Rlimit, geteuid, getrlimit, setrlimit};
 use serde_json::json;
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
@@ -154,6 +154,11 @@ pub fn run_serve(arguments: &Arguments) -> Result<CommandExit> {
     stop_on_signals(&service, links.clone())?;
     if let Some(page) = &links {
         announce_page(&state, page.address()).context("cannot tell hooks where the page is")?;
+        let (probe, places) = (service.probe(), places.clone());
+        page.report_health(move || ServiceHealth {
+            obstacle: probe.find_obstacle(&places),
+            held_back: probe.count_held_back(),
+        });
     }
     if arguments.boundary {
         raise_file_limit();

@@ -5,7 +5,7 @@ use super::{ReviewParts, ReviewerBasis};
 use crate::compiler::Processes;
 use crate::installed;
 use crate::plugin_specs::KeptSpecs;
-use crate::reviewer::{PluginOrigin, Reviewer, cache_key, new_shell_cache};
+use crate::reviewer::{PluginOrigin, PreparedSetup, Reviewer, cache_key, new_shell_cache};
 use anyhow::Result;
 use portcullis_config::paths::Paths;
 use portcullis_config::{Cache, Config, KeptConfigs};
@@ -73,6 +73,38 @@ impl KeptParts {
         lock(&self.held_back).clone()
     }
 
+    /// Finds what keeps a review in these places from beginning at `now` (milliseconds since 1970), in
+    /// words without any name: whoever asks may be anybody.
+    #[must_use]
+    pub fn find_obstacle(&self, places: &Paths, now: u64) -> Option<&'static str> {
+        let Ok(home) = Home::open_root(&places.state) else {
+            return Some("the state folder cannot be used");
+        };
+        let Ok(engine) = self.open_engine(&home, None) else {
+            return Some("WebAssembly cannot run on this machine");
+        };
+        let Ok(config) = self.load_config(places, &home) else {
+            return Some("the configuration cannot be used");
+        };
+        let durability = config.durability;
+        let prepared = installed::prepare_for_hook(places, &home, engine, config, now, &self.specs);
+        if prepared.and_then(PreparedSetup::into_reviewer).is_err() {
+            return Some("rules, bundles or plugins cannot be used");
+        }
+        let take_record = |mut store: Store| {
+            store.head_anchor(now)?;
+            store.append_records(Vec::new())?;
+            Ok(store)
+        };
+        match self.open_store(&home, durability).and_then(take_record) {
+            Ok(store) => {
+                self.keep_store(store);
+                None
+            }
+            Err(_) => Some("the journal takes no records"),
+        }
+    }
+
     /// Empties the logs of journals that reviews have made long, for after their answers: starting
     /// `maintain` for that would take longer than a review.
     pub fn empty_long_logs(&self) {
@@ -99,6 +131,12 @@ impl KeptParts {
             }
             keep_last(&mut lock(&self.stores), kept, MOST_STORES);
         }
+    }
+
+    fn keep_store(&self, store: Store) {
+        let (journal, durability) = (store.journal().to_owned(), store.durability());
+        let kept = KeptStore { journal, durability, store };
+        keep_last(&mut lock(&self.stores), kept, MOST_STORES);
     }
 
     /// Returns the cache of command lines that a reviewer shares with others of its home: those of
@@ -273,9 +311,7 @@ impl ReviewParts for KeptParts {
         if !reviewer.plugins.has_failed_loads() && is_settled() {
             keep_last(&mut lock(&self.reviewers), reviewer, MOST_REVIEWERS);
         }
-        let (journal, durability) = (store.journal().to_owned(), store.durability());
-        let kept = KeptStore { journal, durability, store };
-        keep_last(&mut lock(&self.stores), kept, MOST_STORES);
+        self.keep_store(store);
     }
 }
 

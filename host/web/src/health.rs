@@ -1,0 +1,71 @@
+//! Whether the service can review, for whoever watches over it.
+//!
+//! Anybody who reaches the port may ask, so an answer names nothing, and is kept for a moment.
+
+use crate::respond::{Shared, send_json};
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+use tokio::sync::Mutex;
+
+/// The time for which an answer counts: a look costs about as much as the begin of a review.
+const PERIOD: Duration = Duration::from_secs(1);
+
+/// What a service says of itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ServiceHealth {
+    /// What keeps it from reviewing, in words without any name; `None` if nothing does.
+    pub obstacle: Option<&'static str>,
+    /// The number of changes of plugins that are held back.
+    pub held_back: usize,
+}
+
+/// The look at the service that serves the page.
+#[derive(Default)]
+pub(crate) struct HealthWatch {
+    look: OnceLock<Look>,
+    last: Mutex<Option<(Instant, ServiceHealth)>>,
+}
+
+type Look = Arc<dyn Fn() -> ServiceHealth + Send + Sync>;
+
+impl HealthWatch {
+    /// Sets how to look, once.
+    pub(crate) fn set_look(&self, look: impl Fn() -> ServiceHealth + Send + Sync + 'static) {
+        let _earlier = self.look.set(Arc::new(look));
+    }
+
+    /// Looks at the service, unless somebody has just done so. Others wait for the answer.
+    async fn look_at_service(&self) -> ServiceHealth {
+        let unable = |obstacle| ServiceHealth { obstacle: Some(obstacle), held_back: 0 };
+        let mut last = self.last.lock().await;
+        if let Some((at, health)) = *last
+            && at.elapsed() < PERIOD
+        {
+            return health;
+        }
+        let health = match self.look.get().map(Arc::clone) {
+            Some(look) => tokio::task::spawn_blocking(move || look())
+                .await
+                .unwrap_or_else(|_| unable("a defect ended the look at it")),
+            None => unable("it has not started yet"),
+        };
+        *last = Some((Instant::now(), health));
+        health
+    }
+}
+
+/// Says whether the service can review.
+pub(crate) async fn send_health(State(shared): Shared) -> Response {
+    let ServiceHealth { obstacle, held_back } = shared.health.look_at_service().await;
+    let (status, body) = match obstacle {
+        None => (StatusCode::OK, json!({ "status": "ok", "held_back": held_back })),
+        Some(reason) => {
+            (StatusCode::SERVICE_UNAVAILABLE, json!({ "status": "unable", "reason": reason }))
+        }
+    };
+    (status, send_json(format!("{body}\n"))).into_response()
+}
