@@ -87,6 +87,11 @@ impl Sources {
         Self { text, stems }
     }
 
+    /// Returns true if a test has that name: a function, or a trial after the word for what it is about.
+    pub fn have_test(&self, name: &str) -> bool {
+        [format!("fn {name}()"), format!(": {name}\"")].iter().any(|text| self.text.contains(text))
+    }
+
     /// Returns true if a test can have that in its name. Modules are looked for one by one.
     fn know(&self, filter: &str) -> bool {
         self.stems.contains(filter) || filter.split("::").all(|part| self.text.contains(part))

@@ -275,6 +275,26 @@ fn every_test_and_target_exists() {
     none(&mistakes);
 }
 
+/// A table of attacks names the tests of each in a last column `tests`.
+#[test]
+fn every_test_in_a_table_exists() {
+    let sources = cargo::Sources::read();
+    let (mut mistakes, mut checked) = (Vec::new(), 0);
+    for page in pages() {
+        for row in page.last_column("tests") {
+            if row.is_empty() {
+                mistakes.push(format!("{}: a row names no test", page.path));
+            }
+            checked += row.len();
+            let unknown = row.iter().filter(|name| !sources.have_test(name));
+            mistakes.extend(unknown.map(|name| format!("{}: no test is `{name}`", page.path)));
+        }
+    }
+    assert!(checked > 30, "only {checked} tests were found");
+    none(&mistakes);
+    assert!(!sources.have_test("attackers get"), "a part of a name is taken for a test");
+}
+
 #[test]
 fn every_command_and_option_exists() {
     let mut program = program::Program::default();

@@ -91,6 +91,24 @@ impl Page {
         found
     }
 
+    /// The code spans of each row in the last column of the tables in which that column has this title.
+    pub fn last_column(&self, title: &str) -> Vec<Vec<String>> {
+        let last = |row: &str| {
+            let row = row.trim_end().trim_end_matches('|');
+            row.rsplit('|').next().unwrap_or_default().trim().to_owned()
+        };
+        let mut rows = Vec::new();
+        for paragraph in &self.prose {
+            let mut table = paragraph.lines().filter(|line| line.starts_with('|'));
+            if table.next().is_some_and(|head| last(head) == title) {
+                // The second line is the rule below the titles.
+                let spans = table.skip(1).map(|row| split(&last(row)).0);
+                rows.extend(spans.map(|row| row.into_iter().map(|span| span.text).collect()));
+            }
+        }
+        rows
+    }
+
     /// The lines of output that it shows.
     pub fn shown(&self) -> impl Iterator<Item = &str> {
         self.blocks
