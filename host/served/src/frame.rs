@@ -65,7 +65,11 @@ pub fn begin_page(title: &str, is_live: bool) -> Html {
 /// Returns the whole page.
 #[must_use]
 pub fn compose_page(parts: &PageParts<'_>) -> Html {
-    let mut page = begin_page(parts.title, parts.live.is_some());
+    // A page that loads again takes away what somebody types. No text can look like a form: it is
+    // escaped.
+    let has_form = parts.main.as_str().contains("<form");
+    let is_live = parts.live.is_some();
+    let mut page = begin_page(parts.title, is_live && !has_form);
     page.put_template(
         "<body class=\"site\"><a class=\"skip\" href=\"#main\">Skip to the contents</a><header>\
          <p class=\"brand\">Portcullis{}</p><nav aria-label=\"pages\"><ul>",
@@ -84,6 +88,12 @@ pub fn compose_page(parts: &PageParts<'_>) -> Html {
          type, or load the page again.</p>",
         &[&form_token, who],
     );
+    if is_live && has_form {
+        page.put_template(
+            "<noscript><p class=\"notice\">Load the page again to see what is new.</p></noscript>",
+            &[],
+        );
+    }
     match parts.live {
         Some(address) => page.put_template("<main id=\"main\" data-live=\"{}\">", &[&address]),
         None => page.put_template("<main id=\"main\">", &[]),
@@ -121,4 +131,36 @@ pub fn encode_value(text: &str) -> String {
         }
     }
     encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without scripts, a page that follows something loads again by itself, unless somebody may be
+    /// typing there.
+    #[test]
+    fn a_page_with_a_form_does_not_load_again() {
+        let form = Html::from_template("<form><input></form>", &[]);
+        let text = Html::from_template("<p>{}</p>", &[&"<form>"]);
+        for (main, live, loads, says) in [
+            (&text, Some("/live"), true, false),
+            (&form, Some("/live"), false, true),
+            (&text, None, false, false),
+            (&form, None, false, false),
+        ] {
+            let visitor = VisitorMark { form_token: "t", name: None, role: Role::Viewer };
+            let page = compose_page(&PageParts {
+                title: "A page",
+                brand: "",
+                navigation: &[],
+                visitor,
+                live,
+                main,
+            });
+            let page = page.as_str();
+            assert_eq!(page.contains("http-equiv=\"refresh\""), loads, "{page}");
+            assert_eq!(page.contains("Load the page again"), says, "{page}");
+        }
+    }
 }
