@@ -300,6 +300,9 @@ const scenarios = {
     for (const path of task.pages) {
       await page.goto(new URL(path, task.link).href);
       if ((await page.locator("h1").count()) !== 1) fail(`${path} has no heading`);
+      // Each search is for something that an agent did.
+      const isSearch = path.startsWith("/search");
+      if (isSearch && (await page.locator("tbody tr").count()) === 0) fail(`${path} finds nothing`);
     }
     await page.goto(new URL("/approvals", task.link).href);
     await page.getByText("Nothing waits").waitFor();

@@ -26,7 +26,7 @@ const SCRIPTLESS: &[&str] = &[
     "/rules",
     "/charts",
     "/configuration",
-    "/search?words=ls",
+    "/search?text=ls",
 ];
 
 /// Starts a scenario; `None` if there is no browser here.
