@@ -1,7 +1,7 @@
 //! The resident service and the small hook: the same answers and records as the embedded review,
 //! and the embedded review wherever the service does not answer.
 //!
-//! `PORTCULLIS_KILLS` (200) sets how often the service is killed under load.
+//! `PORTCULLIS_SERVICE_KILLS` (200) sets how often the service is killed under load.
 
 #![allow(
     unreachable_pub,

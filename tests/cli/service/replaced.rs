@@ -236,12 +236,13 @@ pub fn with_service() -> Result<()> {
     let mut running = serve()?;
     let (mut sessions, missing) = installed.work_while_replaced(ReplaceWay::Rename)?;
     ensure!(missing == 0, "{missing} hooks found no program");
-    let without: Vec<Value> =
-        site.records()?.into_iter().filter(|record| !record["without_service"].is_null()).collect();
+    let reason = |record: &Value| record["details"]["without_service"].as_str().map(str::to_owned);
+    let records = site.records()?.into_iter();
+    let without: Vec<Value> = records.filter(|record| reason(record).is_some()).collect();
     // On a busy machine a hook may run out of patience. It reviews by itself then, and so does the service.
-    let (late, failed): (Vec<_>, Vec<_>) = without.into_iter().partition(|record| {
-        record["without_service"].as_str().is_some_and(|why| why.contains("did not answer"))
-    });
+    let (late, failed): (Vec<_>, Vec<_>) = without
+        .into_iter()
+        .partition(|record| reason(record).is_some_and(|why| why.contains("did not answer")));
     ensure!(failed.is_empty(), "reviews without the service: {failed:?}");
     for record in &late {
         sessions.remove(record["session"].as_str().unwrap_or_default());
