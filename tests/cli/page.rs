@@ -54,6 +54,7 @@ fn main() -> ExitCode {
         trial("page: its health is that of the service", health::follows),
         trial("page: rules can be tried, which runs and records nothing", rooms::rules),
         trial("page: the configuration shows origins and no credentials", rooms::configuration),
+        trial("page: plugins that are held or in quarantine are shown", rooms::plugins),
         trial("page: a person allows and denies with the keyboard", browser::answers),
         trial("page: it works without scripts", browser::scriptless),
         trial("page: two people allow, one of them with a passkey", browser::passkey),

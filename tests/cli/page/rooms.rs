@@ -1,8 +1,9 @@
-//! Rules with their trial, and the configuration: both show what people and agents wrote, and change
-//! nothing.
+//! Rules with their trial, the configuration, and plugins: they show what people, agents and plugins
+//! wrote, and change nothing.
 
 use super::served::{Served, field};
-use anyhow::{Result, ensure};
+use crate::common::guests;
+use anyhow::{Context, Result, ensure};
 use std::fs;
 
 /// Encodes a text as a value of a form.
@@ -108,4 +109,49 @@ pub fn configuration() -> Result<()> {
         ensure!(served.get(path, &[&viewer])?.status == 200, "{path}");
     }
     Ok(())
+}
+
+/// Plugins that failed are told apart: one is held for a time, the other until a person releases it.
+/// Both trap at each call, over a word that is none.
+pub fn plugins() -> Result<()> {
+    let served = Served::start("page-plugins")?;
+    let site = served.site();
+    let viewer = served.sign_in("viewer")?;
+    let guest = fs::read(guests::web()?)?;
+    let host = "http://127.0.0.1:9";
+    let plugin = |name: &str| {
+        format!(
+            "[plugins.{name}]\non_fault = \"warn\"\ngrants.hosts = [\"{host}\"]\n\
+             settings.asks = \"GET {host}/ body=none\"\n"
+        )
+    };
+    site.ordinary("before")?;
+    let page = served.get("/plugins", &[&viewer])?;
+    ensure!(page.status == 200 && !page.body.contains("Not run"), "{}", page.body);
+    let mut named = String::new();
+    for (name, quarantine_after) in [("sulky", 0), ("broken", 1)] {
+        named.push_str(&plugin(name));
+        let breaker = format!(
+            "[breaker]\nfaults = 1\nback_off_seconds = 86400\nquarantine_after = {quarantine_after}\n"
+        );
+        site.write("config.toml", format!("{named}{breaker}"))?;
+        site.write(&format!("plugins/{name}.wasm"), &guest)?;
+        site.hook(&site.calls(name).bash("c1", "ls"))?;
+    }
+    let page = served.get("/plugins", &[&viewer])?.body;
+    let (held, figures) = page.split_once("In the newest").context("no figures")?;
+    for part in [
+        "Not run",
+        "sulky</th>",
+        "held until ",
+        "broken</th>",
+        "in quarantine",
+        "trap",
+        "portcullis plugin release sulky",
+        "portcullis plugin release broken",
+    ] {
+        ensure!(held.contains(part), "no `{part}`: {held}");
+    }
+    ensure!(figures.contains("sulky") && figures.contains("broken"), "{figures}");
+    site.verify()
 }

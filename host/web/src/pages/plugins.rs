@@ -1,13 +1,17 @@
-//! The plugins as the newest records show them: how often each was asked, what it cost, how often it
-//! failed, and what those in shadow mode would have changed.
+//! The plugins that are held after failures, and all of them as the newest records show them: how
+//! often each was asked, what it cost, how often it failed, and what those in shadow mode would have
+//! changed.
 
-use super::parts::read_record;
+use super::parts::{add_notice, add_scrolled, format_time, read_record};
 use super::{Frame, Place};
 use crate::site::Reading;
 use anyhow::Result;
+use portcullis_config::clock::now_ms;
+use portcullis_core::breaker::ReleaseCondition;
 use portcullis_core::record::Record;
 use portcullis_core::text::one_line;
 use portcullis_page::Html;
+use portcullis_review::breakers::{HeldPlugin, held_plugins};
 use portcullis_store::Filter;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -49,6 +53,14 @@ pub(crate) fn compose(reading: &Reading) -> Result<Frame> {
         return Err(error);
     }
     let mut main = Html::new();
+    // Failures that were changed from outside do not hide what the records show.
+    match reading.store.breakers() {
+        Ok(known) => add_held(&mut main, &held_plugins(&known, now_ms())),
+        Err(error) => {
+            let what = format!("It is not known which plugins are held: {error}.");
+            add_notice(&mut main, false, &what);
+        }
+    }
     if figures.is_empty() {
         main.put_template("<p class=\"lead\">No plugin was asked yet.</p>", &[]);
     } else {
@@ -78,6 +90,37 @@ fn count(figures: &mut BTreeMap<String, PluginFigures>, record: &Record) {
             known.faults += 1;
         }
     }
+}
+
+/// Adds the plugins that are not run, each with the reason. Like the metrics, it also lists one whose
+/// file has been replaced and not asked since.
+fn add_held(main: &mut Html, held: &[HeldPlugin]) {
+    if held.is_empty() {
+        return;
+    }
+    let mut table = Html::from_template(
+        "<table class=\"list\"><thead><tr><th scope=\"col\">plugin</th><th scope=\"col\">state</th>\
+         <th scope=\"col\">reason</th></tr></thead><tbody>",
+        &[],
+    );
+    for plugin in held {
+        let state = match plugin.waits {
+            ReleaseCondition::Until(time) => format!("held until {}", format_time(time)),
+            ReleaseCondition::ForAPerson => "in quarantine".to_owned(),
+        };
+        let reason = plugin.breaker.explain_hold(&plugin.name, plugin.waits);
+        table.put_template(
+            "<tr><th scope=\"row\">{}</th><td><span class=\"badge v-ask\">{}</span></td><td>{}</td></tr>",
+            &[&one_line(&plugin.name, 64), &state, &one_line(&reason, 600)],
+        );
+    }
+    table.put_template("</tbody></table>", &[]);
+    main.put_template(
+        "<section><h2>Not run</h2><p>A person is asked about each action meanwhile.</p>",
+        &[],
+    );
+    add_scrolled(main, "plugins that are not run", &table);
+    main.put_template("</section>", &[]);
 }
 
 fn add_table(main: &mut Html, figures: &BTreeMap<String, PluginFigures>) {
