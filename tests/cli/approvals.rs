@@ -26,6 +26,7 @@ pub fn tests() -> Vec<Trial> {
         trial("approvals: two wait at once, and each gets its own answer", two_at_once),
         trial("approvals: an action that has changed is not the one that was allowed", changed),
         trial("approvals: a stopped session stays stopped", stopped),
+        trial("approvals: what a supervised session does waits, too", supervised),
         trial("approvals: answers at the watching terminal", watched),
         trial("approvals: an agent can neither answer nor watch", by_agents),
         trial("approvals: a channel sends the question, and its reader is there", by_channel),
@@ -300,6 +301,34 @@ fn stopped() -> Result<()> {
     ensure!(reply.answer == Reply::Refused, "{reply:?}");
     reply.says(&["stopped"])?;
     ensure!(place.answers("s")? == ["waiting", "allowed", "changed"], "no permission is left");
+    site.verify()
+}
+
+/// A person lets a stopped session go on under supervision (`manual_intervention`): its client cannot
+/// ask, so each change waits, and reading does not.
+fn supervised() -> Result<()> {
+    let place = Place::new("approvals-supervised", "")?;
+    let (site, _watch) = (&place.site, place.watch()?);
+    let stop = place.send(&site.calls("s").bash("c1", "rm -rf ~"))?;
+    ensure!(stop.answer == Reply::Refused, "{stop:?}");
+    site.at_a_terminal(&["incident", "supervise", "last"], Answer::Word, &[])?
+        .ended(0, &["the session goes on"])?;
+    let read = place.hold("s", "c2", "ls")?.reply()?;
+    ensure!(!matches!(read.answer, Reply::Refused | Reply::Asked), "{read:?}");
+    for (id, command, verb) in
+        [("c3", "touch made.txt", "allow"), ("c4", "touch other.txt", "deny")]
+    {
+        let hook = place.hold("s", id, command)?;
+        let waiting = await_waiting(site, 1)?;
+        ensure!(waiting[0].to_string().contains("goes on under supervision"), "{waiting:?}");
+        let question = waiting[0]["id"].as_str().unwrap_or_default();
+        let said = site.at_a_terminal(&["approvals", verb, question], Answer::Word, &[])?;
+        said.ended(0, &[])?;
+        let reply = hook.reply()?;
+        let is_refused = matches!(reply.answer, Reply::Refused | Reply::Asked);
+        ensure!(is_refused == (verb == "deny"), "{command}: {reply:?}");
+    }
+    ensure!(place.answers("s")?[..4] == ["waiting", "allowed", "waiting", "denied"]);
     site.verify()
 }
 

@@ -29,6 +29,8 @@ mod http;
 mod operators;
 #[path = "page/prometheus.rs"]
 mod prometheus;
+#[path = "page/proofs.rs"]
+mod proofs;
 #[path = "page/rooms.rs"]
 mod rooms;
 #[path = "page/served.rs"]
@@ -44,6 +46,8 @@ fn main() -> ExitCode {
         trial("page: a passkey is set up with one link of a terminal", attacks::enrollments),
         trial("page: without a cookie nothing is shown or changed", attacks::strangers),
         trial("page: an answer needs the form, the role and the proof", attacks::answers),
+        trial("page: a message about an action leads to it", proofs::links),
+        trial("page: a code of an authenticator allows once", proofs::codes),
         trial("page: what an agent wrote stays text", attacks::texts),
         trial("page: an operator decides about incidents, with the proof", operators::incidents),
         trial("page: a rollback puts back what was shown, and nothing else", operators::rollbacks),
