@@ -67,5 +67,6 @@ fn main() -> ExitCode {
         trial("page: what is typed stays while an update is on its way", browser::typing),
         trial("page: everybody can read the pages about sessions", browser::readable),
         trial("page: everybody can read the rooms", browser::rooms),
+        trial("page: everybody can read the pages before the sign-in", browser::doors),
     ])
 }

@@ -101,6 +101,26 @@ async function judge(page, what, width) {
   }
 }
 
+// Draws and judges each page: light and dark, on a wide window and on a phone.
+async function judgeAll(context, page) {
+  for (const scheme of ["light", "dark"]) {
+    for (const [size, width] of [["wide", 1200], ["phone", 390]]) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.emulateMedia({ colorScheme: scheme });
+      for (const path of task.pages) {
+        await page.goto(new URL(path, task.link).href);
+        const first = task.prefix ? "machines" : "sessions";
+        const name = path.replace(/[?].*/, "").replace(/[^a-z]+/g, " ").trim().replace(" ", "-") || first;
+        await page.screenshot({ path: join(task.pictures, `${task.prefix ?? ""}${name}-${scheme}-${size}.png`) });
+        // Of a hub, the book has the pages that are named.
+        const isDrawn = !task.prefix || task.drawn?.includes(name);
+        if (isDrawn) await drawForBook(context, page, `${task.prefix ?? ""}${name}`, scheme, size);
+        await judge(page, `${path} (${scheme}, ${size})`, width);
+      }
+    }
+  }
+}
+
 const scenarios = {
   async answers() {
     const { context, page } = await open();
@@ -476,22 +496,14 @@ const scenarios = {
 
   async readable() {
     const { context, page } = await open();
-    for (const scheme of ["light", "dark"]) {
-      for (const [size, width] of [["wide", 1200], ["phone", 390]]) {
-        await page.setViewportSize({ width, height: 900 });
-        await page.emulateMedia({ colorScheme: scheme });
-        for (const path of task.pages) {
-          await page.goto(new URL(path, task.link).href);
-          const first = task.prefix ? "machines" : "sessions";
-          const name = path.replace(/[?].*/, "").replace(/[^a-z]+/g, " ").trim().replace(" ", "-") || first;
-          await page.screenshot({ path: join(task.pictures, `${task.prefix ?? ""}${name}-${scheme}-${size}.png`) });
-          // Of a hub, the book has the pages that are named.
-          const isDrawn = !task.prefix || task.drawn?.includes(name);
-          if (isDrawn) await drawForBook(context, page, `${task.prefix ?? ""}${name}`, scheme, size);
-          await judge(page, `${path} (${scheme}, ${size})`, width);
-        }
-      }
-    }
+    await judgeAll(context, page);
+    await context.close();
+  },
+
+  // The pages that a browser sees before it has a cookie.
+  async doors() {
+    const { context, page } = await launch();
+    await judgeAll(context, page);
     await context.close();
   },
 };

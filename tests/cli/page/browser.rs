@@ -29,6 +29,16 @@ const SCRIPTLESS: &[&str] = &[
     "/search?text=ls",
 ];
 
+/// Pages without a cookie.
+const DOORS: &[&str] = &[
+    "/sign-in?said=unknown",
+    "/sign-in?said=out",
+    "/sign-in",
+    "/enroll?said=failed",
+    "/enroll?said=done",
+    "/enroll",
+];
+
 /// Starts a scenario; `None` if there is no browser here.
 fn start(served: &Served, scenario: &str, role: &str) -> Result<Option<Driven>> {
     start_with(served, scenario, role, None, &[])
@@ -184,6 +194,13 @@ pub fn typing() -> Result<()> {
     reply.says(&["not today"])?;
     browser.end()?;
     served.site().verify()
+}
+
+/// The pages before the sign-in. The last of each kind is the one without a message: it is drawn.
+pub fn doors() -> Result<()> {
+    let served = Served::start("page-browser-doors")?;
+    let driven = start_with(&served, "doors", "viewer", None, DOORS)?;
+    driven.map_or(Ok(()), Driven::end)
 }
 
 /// Rooms have nothing that waits.
