@@ -43,13 +43,15 @@ type Answer = Result<Response, Failure>;
 
 /// Returns all addresses of a hub.
 pub fn build_routes(hub: Arc<Hub>) -> Router {
-    let places = Arc::new(Semaphore::new(MOST_AT_ONCE));
+    let bounds = RequestBounds::new(MOST_AT_ONCE, DEADLINE, "the hub has too many requests");
     // Those that are held leave room for those that send.
     let most_held = hub.machine_connections - hub.machine_connections / 4;
+    let held_bounds =
+        RequestBounds::new(most_held, LONGEST_WAIT + DEADLINE, "the hub holds too many requests");
     let held = Router::new()
         .route("/v1/orders", post(answer_orders_request))
         .route("/v1/approvals", post(answer_approvals_request))
-        .layer(from_fn_with_state(Arc::new(Semaphore::new(most_held)), hold_requests));
+        .layer(from_fn_with_state(held_bounds, limit_requests));
     Router::new()
         .route("/v1/join", post(answer_join))
         .route("/v1/renew", post(answer_renew))
@@ -59,7 +61,7 @@ pub fn build_routes(hub: Arc<Hub>) -> Router {
         .route("/v1/leave", post(answer_leave))
         .route("/v1/approver/questions", post(answer_approver_list))
         .route("/v1/approver/answers", post(answer_approver_answer))
-        .layer(from_fn_with_state(places, limit_requests))
+        .layer(from_fn_with_state(bounds, limit_requests))
         .merge(held)
         .route("/v1/authority", get(answer_authority))
         .route("/health", get(answer_health))
@@ -67,33 +69,34 @@ pub fn build_routes(hub: Arc<Hub>) -> Router {
         .with_state(hub)
 }
 
-/// Answers what finds no place, or takes too long, without the rest.
-async fn limit_requests(
-    State(places): State<Arc<Semaphore>>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let Ok(_place) = places.try_acquire() else {
-        discard_body(request).await;
-        return Failure::busy("the hub has too many requests").into_response();
-    };
-    match tokio::time::timeout(DEADLINE, next.run(request)).await {
-        Ok(response) => response,
-        Err(_) => Failure::busy("the request took too long").into_response(),
+/// The bounds of requests of one kind.
+#[derive(Clone)]
+struct RequestBounds {
+    /// A place for each request at once.
+    places: Arc<Semaphore>,
+    /// The time for each of them.
+    deadline: Duration,
+    /// What a request is told that finds no place.
+    full: &'static str,
+}
+
+impl RequestBounds {
+    fn new(most: usize, deadline: Duration, full: &'static str) -> Self {
+        Self { places: Arc::new(Semaphore::new(most)), deadline, full }
     }
 }
 
-/// Answers a held request that finds no place, or takes too long, without the rest.
-async fn hold_requests(
-    State(places): State<Arc<Semaphore>>,
+/// Answers what finds no place, or takes too long, without the rest.
+async fn limit_requests(
+    State(bounds): State<RequestBounds>,
     request: Request,
     next: Next,
 ) -> Response {
-    let Ok(_place) = places.try_acquire() else {
+    let Ok(_place) = bounds.places.try_acquire() else {
         discard_body(request).await;
-        return Failure::busy("the hub holds too many requests").into_response();
+        return Failure::busy(bounds.full).into_response();
     };
-    match tokio::time::timeout(LONGEST_WAIT + DEADLINE, next.run(request)).await {
+    match tokio::time::timeout(bounds.deadline, next.run(request)).await {
         Ok(response) => response,
         Err(_) => Failure::busy("the request took too long").into_response(),
     }
