@@ -91,7 +91,7 @@ impl KeptParts {
         if prepared.and_then(PreparedSetup::into_reviewer).is_err() {
             return Some("rules, bundles or plugins cannot be used");
         }
-        let take_record = |mut store: Store| {
+        let take_record = |mut store: Store| -> Result<Store, StoreError> {
             store.head_anchor(now)?;
             store.append_records(Vec::new())?;
             Ok(store)
