@@ -1,7 +1,7 @@
 // Which test cases a batch of records has, and what each of them is.
 
 import type { AuditRecord, Decision, Detected } from "portcullis:plugin/exporter@0.1.0";
-import { answerOf, fileOf, modeOf, statusOf, summaryOf } from "./document.ts";
+import { answerOf, fileOf, modeOf, reviewOf, statusOf, summaryOf } from "./document.ts";
 
 export interface Settings {
     /** Verdicts, and severities of patterns. */
@@ -55,12 +55,17 @@ export function suitesOf(records: AuditRecord[], settings: Settings): Suite[] {
     return [...suites.values()];
 }
 
-/** The outcomes by the ids of the reviews: of several like actions the first that waits has ended. */
+/** The outcomes by the ids of the reviews. Where an outcome names none, the first of several like actions that waits has ended. */
 function endsOf(records: AuditRecord[]): Map<string, AuditRecord> {
     const waiting = new Map<string, string[]>();
     const ends = new Map<string, AuditRecord>();
     for (const record of records) {
         if (record.decision === null && record.kind.tag !== "outcome") continue;
+        const named = record.decision === null ? reviewOf(record.document) : "";
+        if (named !== "") {
+            ends.set(named, record);
+            continue;
+        }
         const action = `${record.session}\n${record.agent ?? ""}\n${record.subject}\n${record.summary}`;
         const reviews = waiting.get(action);
         if (record.decision === null) {

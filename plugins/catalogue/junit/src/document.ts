@@ -14,6 +14,12 @@ export function statusOf(document: string, summary: string): string {
     return start < 0 ? "" : textAt(document, '"status":', document.indexOf('"status":"', start));
 }
 
+/** The id of the review of an action that ended, which stands at the end; empty where it is not known. */
+export function reviewOf(document: string): string {
+    const start = document.lastIndexOf('"details":{');
+    return start < 0 ? "" : textAt(document, '"review":', document.indexOf('"review":"', start));
+}
+
 /** The mode in which it was decided, which stands after the summary. */
 export function modeOf(document: string, summary: string): string {
     return textAt(document, '"mode":', document.indexOf('"mode":"', summary.length));

@@ -152,6 +152,8 @@ test("an outcome tells how long it took, and whether it ran", () => {
     const other = { summary: "Bash: pwd" };
     const records = [review(1, "allow"), review(2, "allow", other), review(3, "allow"), outcome(4, "ok"), outcome(6, "ok", other), outcome(7, "ok", { session: "s2" })];
     assert.deepEqual(times(records), ["3.000", "4.000", "0.000"]);
+    const named = (sequence, review) => outcome(sequence, "ok", { document: { outcome: { at: 0, status: "ok" }, details: { review } } });
+    assert.deepEqual(times([review(1, "allow"), review(2, "allow"), named(3, "id2"), named(5, "id1"), named(9, "id7")]), ["4.000", "1.000"]);
     assert.deepEqual(told([review(1, "allow"), outcome(2, "refused")]), [["s1", "1. Bash: ls | skipped"]]);
     assert.deepEqual(told([review(1, "block"), outcome(2, "refused")]), [["s1", "1. Bash: ls | failure"]]);
     assert.deepEqual(told([review(1, "allow"), outcome(2, "failed")]), [["s1", "1. Bash: ls | system-out"]]);
