@@ -6,6 +6,8 @@ from pathlib import Path
 from parts.compile import TARGETS
 from parts.version import Version
 
+ADDRESS = "https://portcullis.invalid/releases"
+"""Of the download. It is to be set here and in the manifests of the programs, once there is one."""
 FORMULA = """# typed: strict
 # frozen_string_literal: true
 
@@ -34,7 +36,7 @@ end
 """
 ARCHIVE = """
   on_{processor} do
-    url "https://portcullis.invalid/releases/{name}"
+    url "{address}/{name}"
     sha256 "{digest}"
   end
 """
@@ -42,11 +44,11 @@ PROCESSORS = {"x86_64-unknown-linux-musl": "intel", "aarch64-unknown-linux-musl"
 
 
 def write_formula(version: Version, output: Path) -> None:
-    """Names the archives that were built. Its address has to be replaced by that of the download."""
+    """Names the archives that were built."""
     archives = ""
     for target in TARGETS:
         path = output / f"portcullis-{version.text}-{target.triple}.tar.gz"
         if path.exists():
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
-            archives += ARCHIVE.format(processor=PROCESSORS[target.triple], name=path.name, digest=digest)
+            archives += ARCHIVE.format(processor=PROCESSORS[target.triple], address=ADDRESS, name=path.name, digest=digest)
     (output / "portcullis.rb").write_text(FORMULA.format(version=version.text, archives=archives))

@@ -42,11 +42,11 @@ class Machine:
         ended = subprocess.run(self.enter(command), env=self.environment | variables, capture_output=True, text=True)
         self.report(step, begun, ended.returncode, ended.stdout + ended.stderr)
 
-    def run_outside(self, step: str, command: list) -> None:
+    def run_outside(self, step: str, command: list, code: int = 0) -> None:
         """Runs a command of this machine, which changes the system in the folder."""
         begun = time.monotonic()
         ended = subprocess.run(command, capture_output=True, text=True)
-        self.report(step, begun, ended.returncode, ended.stdout + ended.stderr)
+        self.report(step, begun, ended.returncode, ended.stdout + ended.stderr, code)
 
     def confirm(self, step: str, command: str) -> None:
         """Runs a command at a terminal for a person, who types the word that it asks for."""
@@ -77,10 +77,10 @@ class Machine:
     def enter(self, command: str) -> list:
         return ["unshare", "--mount", "/bin/sh", "-c", WITHIN, self.root, command]
 
-    def report(self, step: str, begun: float, code: int, output: str) -> None:
+    def report(self, step: str, begun: float, code: int, output: str, expected: int = 0) -> None:
         """Prints how long a step took; ends this program if it failed."""
         print(f"{self.name:<10} {step:<50} {time.monotonic() - begun:6.2f} s", flush=True)
-        if code != 0:
+        if code != expected:
             self.fail(f"{step}: exit code {code}\n{output}")
 
     def fail(self, what: str) -> None:

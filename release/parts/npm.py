@@ -37,7 +37,14 @@ if (ended.error) {
 if (ended.signal) process.kill(process.pid, ended.signal);
 process.exit(ended.status);
 """
+QUIET = ["--offline", "--omit=optional", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"]
+"""Options for packages that are files: the launcher's optional packages are in no registry then."""
 COMMON = {"license": "Apache-2.0", "description": "Reviews every action of an AI coding agent with sandboxed WebAssembly plugins"}
+
+
+def run_by_npx(packages: list[str]) -> list[str]:
+    """Returns the command that starts `portcullis` from files without installing them, and without a registry."""
+    return ["npx", "--yes", *QUIET, *(f"--package={path}" for path in packages), "--", "portcullis"]
 
 
 def write_npm_packages(version: Version, target: Target, programs: dict[str, Path], output: Path) -> None:

@@ -50,5 +50,10 @@ def write_wheel(
     return [path]
 
 
+def run_by_uvx(wheel: str) -> list[str]:
+    """Returns the command that starts `portcullis` from the file without installing it, and without a registry."""
+    return ["uvx", "--offline", "--quiet", "--from", wheel, "portcullis"]
+
+
 def digest_of(data: bytes) -> str:
     return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
