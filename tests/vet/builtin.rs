@@ -34,7 +34,7 @@ pub fn the_same() -> Result<()> {
     // The shell reader belongs to the host.
     let plugins = COMPONENTS.iter().filter(|component| component.name != "shell");
     ensure!(
-        found == plugins.map(|component| component.bytes).collect(),
+        found == plugins.map(|component| component.bytes()).collect(),
         "the bundle holds other components than the program"
     );
     let named: BTreeSet<&str> = about.plugins().map(|(_, plugin)| plugin.name.as_str()).collect();

@@ -102,11 +102,12 @@ impl Folder {
 /// do.
 fn embedded(kind: Kind, path: &Path, limits: &Limits) -> PluginSpec {
     use std::sync::Mutex;
-    static KNOWN: Mutex<BTreeMap<PathBuf, (&'static [u8], &'static str)>> =
+    static KNOWN: Mutex<BTreeMap<PathBuf, (&'static Vec<u8>, &'static str)>> =
         Mutex::new(BTreeMap::new());
     let (bytes, digest) =
         *KNOWN.lock().expect("not poisoned").entry(path.to_owned()).or_insert_with(|| {
-            let bytes: &'static [u8] = std::fs::read(path).expect("a readable file").leak();
+            let bytes: &'static Vec<u8> =
+                Box::leak(Box::new(std::fs::read(path).expect("a readable file")));
             (bytes, blake3::hash(bytes).to_hex().to_string().leak())
         });
     let name = path.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();

@@ -223,7 +223,7 @@ fn entry(builtin: &'static Builtin) -> PluginSpec {
             waits_for_outcome: builtin.waits_for_outcome,
             descriptor: (!builtin.descriptor.is_empty()).then_some(builtin.descriptor),
             digest: builtin.component.digest,
-            bytes: builtin.component.bytes,
+            bytes: builtin.component,
         },
         settings: choice
             .map(|name| Setting { key: CHOICE.into(), value: SettingValue::Text(name.into()) })

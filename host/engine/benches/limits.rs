@@ -83,7 +83,7 @@ impl Side {
             .cranelift_nan_canonicalization(true);
         config.consume_fuel(limited).epoch_interruption(limited);
         let engine = Engine::new(&config)?;
-        let component = Component::from_binary(&engine, risk.component.bytes)?;
+        let component = Component::from_binary(&engine, risk.component.bytes())?;
         let mut linker = Linker::new(&engine);
         // A benign action asks the host for nothing.
         linker.define_unknown_imports_as_traps(&component)?;

@@ -68,7 +68,7 @@ pub use lazy_plugins::Preload;
 pub use limits::{Limits, MAX_COMPONENT_BYTES};
 pub use load_error::LoadError;
 pub use machine_code::STACK_BYTES;
-pub use plugin::{PluginSpec, Source};
+pub use plugin::{ComponentBytes, PluginSpec, Source};
 pub use set::{Description, PluginSet, Progress, ReviewClock};
 pub use settings::{Setting, SettingValue};
 pub use shell_cache::{ShellCache, ShellCacheConfig, ShellCacheStats};

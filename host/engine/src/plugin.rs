@@ -24,6 +24,7 @@ use crate::{host, to_wit};
 use portcullis_core::fault::{FaultKind, OnFault};
 use portcullis_core::plugins::Identity;
 use std::borrow::Cow;
+use std::fmt::Debug;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,6 +38,11 @@ const OUTCOME: &str = "outcome";
 /// The entry among a descriptor's `reads` for a plugin that keeps one state for all agents of a
 /// session.
 const SESSION: &str = "session";
+
+/// The bytes of a component in the program itself. They may be packed until they are asked for.
+pub trait ComponentBytes: AsRef<[u8]> + Debug + Send + Sync {}
+
+impl<T: AsRef<[u8]> + Debug + Send + Sync> ComponentBytes for T {}
 
 /// The location of a plugin's bytes.
 #[derive(Clone, Debug)]
@@ -53,9 +59,9 @@ pub enum Source {
         descriptor: Option<&'static str>,
         /// BLAKE3 of `bytes`, 64 hex digits; trusted, since it was compiled in with them.
         digest: &'static str,
-        /// The component. If it holds several plugins, the first of the settings says which one
-        /// this is.
-        bytes: &'static [u8],
+        /// The component; asked for when it is compiled. If it holds several plugins, the first
+        /// of the settings says which one this is.
+        bytes: &'static dyn ComponentBytes,
     },
     /// In a file, with any content.
     File(PathBuf),
@@ -129,7 +135,8 @@ struct InspectedPlugin {
     inspection: Inspection,
     /// The file's stamp, if the file has been unchanged for long enough to be recognised by it.
     source: Option<Stamp>,
-    bytes: Option<Cow<'static, [u8]>>,
+    /// A file's bytes, if they were just read.
+    bytes: Option<Vec<u8>>,
     cached: Option<CachedMetadata>,
 }
 
@@ -295,7 +302,7 @@ impl InspectedPlugin {
     fn of(engine: &Engine, entry: &PluginSpec) -> Result<Self, LoadError> {
         match &entry.source {
             Source::Builtin { descriptor, digest, bytes, .. } => {
-                Self::builtin(engine, entry, *descriptor, digest, bytes)
+                Self::builtin(engine, entry, *descriptor, digest, *bytes)
             }
             Source::File(path) => Self::file(engine, entry, path, None),
             Source::Pinned { path, digest, plugin } => {
@@ -309,16 +316,17 @@ impl InspectedPlugin {
         entry: &PluginSpec,
         descriptor: Option<&str>,
         digest: &str,
-        bytes: &'static [u8],
+        bytes: &'static dyn ComponentBytes,
     ) -> Result<Self, LoadError> {
         let cached = metadata_of(engine, entry, None);
         let inspection = match &cached {
             Some(cached) => cached.facts.inspection.clone(),
             None => {
-                Inspection { digest: digest.to_owned(), ..inspect::outline(bytes, descriptor)? }
+                let outline = inspect::outline(bytes.as_ref(), descriptor)?;
+                Inspection { digest: digest.to_owned(), ..outline }
             }
         };
-        Ok(Self { inspection, source: None, bytes: Some(Cow::Borrowed(bytes)), cached })
+        Ok(Self { inspection, source: None, bytes: None, cached })
     }
 
     /// Inspects a file. `pin` holds the digest and the plugin's name of a pinned one.
@@ -360,8 +368,7 @@ impl InspectedPlugin {
                 "`portcullis:shell/reader`, which only the host's own component may".to_owned(),
             ));
         }
-        let known =
-            Self { inspection, source: Some(stamp), bytes: Some(Cow::Owned(bytes)), cached: None };
+        let known = Self { inspection, source: Some(stamp), bytes: Some(bytes), cached: None };
         // Most hooks need no more of it, and reading a large file takes longer than all else.
         known.remember(engine, entry, None, None, None);
         Ok(known)
@@ -429,7 +436,7 @@ impl InspectedPlugin {
     fn bytes<'a>(&'a self, entry: &'a PluginSpec) -> Result<Cow<'a, [u8]>, LoadError> {
         match (&self.bytes, &entry.source) {
             (Some(bytes), _) => Ok(Cow::Borrowed(bytes)),
-            (None, Source::Builtin { bytes, .. }) => Ok(Cow::Borrowed(bytes)),
+            (None, Source::Builtin { bytes, .. }) => Ok(Cow::Borrowed((*bytes).as_ref())),
             (None, Source::File(path) | Source::Pinned { path, .. }) => {
                 let (bytes, _) = read(path)?;
                 if blake3::hash(&bytes).to_hex().as_str() == self.inspection.digest {

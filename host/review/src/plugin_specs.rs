@@ -129,7 +129,7 @@ fn unconfigured_spec(builtin: &'static Builtin) -> PluginSpec {
             waits_for_outcome: builtin.waits_for_outcome,
             descriptor: (!builtin.descriptor.is_empty()).then_some(builtin.descriptor),
             digest: builtin.component.digest,
-            bytes: builtin.component.bytes,
+            bytes: builtin.component,
         },
         settings: choice(builtin).into_iter().collect(),
         injected_settings: Vec::new(),

@@ -3,9 +3,12 @@
 use crate::encode;
 use crate::guests::{Guest, Kind};
 use anyhow::{Context, Result};
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
 use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::fmt::Write as _;
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 
 /// Writes the components and `builtin.rs` to `out`.
@@ -15,15 +18,17 @@ pub(crate) fn embed(out: &Path, components: &[(&Guest, Vec<u8>)]) -> Result<()> 
     let mut plugins = BTreeMap::new();
     let mut reader = String::new();
     for (place, (guest, bytes)) in components.iter().enumerate() {
-        let file = format!("{}.wasm", guest.name);
-        write_file(&out.join(&file), bytes)?;
+        let file = format!("{}.deflate", guest.name);
+        write_file(&out.join(&file), &pack(bytes)?)?;
         writeln!(
             all,
             "static COMPONENT_{place}: Component = Component \
-             {{ name: {:?}, plugins: &{:?}, digest: {:?}, bytes: include_bytes!(concat!(env!(\"OUT_DIR\"), {:?})) }};",
+             {{ name: {:?}, plugins: &{:?}, digest: {:?}, size: {}, \
+             packed: include_bytes!(concat!(env!(\"OUT_DIR\"), {:?})), unpacked: OnceLock::new() }};",
             guest.name,
             guest.plugins,
             blake3::hash(bytes).to_hex().as_str(),
+            bytes.len(),
             format!("/{file}"),
         )?;
         names.push(format!("&COMPONENT_{place}"));
@@ -58,6 +63,12 @@ pub(crate) fn embed(out: &Path, components: &[(&Guest, Vec<u8>)]) -> Result<()> 
     }
     all.push_str("];\n\n");
     write_file(&out.join("builtin.rs"), format!("{all}{reader}").as_bytes())
+}
+
+/// Packs a component; the same bytes give the same on every machine.
+fn pack(bytes: &[u8]) -> Result<Vec<u8>> {
+    let mut packing = DeflateEncoder::new(Vec::new(), Compression::best());
+    packing.write_all(bytes).and_then(|()| packing.finish()).context("cannot pack a component")
 }
 
 fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {

@@ -8,7 +8,7 @@ fn main() {
         println!(
             "{:<22} {:>8} bytes  {}  {}",
             component.name,
-            component.bytes.len(),
+            component.bytes().len(),
             component.digest,
             component.plugins.join(" ")
         );

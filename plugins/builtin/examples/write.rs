@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .map_err(|error| format!("cannot make `{}`: {error}", folder.display()))?;
     for component in COMPONENTS {
         let path = folder.join(component.name).with_extension("wasm");
-        fs::write(&path, component.bytes)
+        fs::write(&path, component.bytes())
             .map_err(|error| format!("cannot write `{}`: {error}", path.display()))?;
     }
     Ok(())

@@ -5,7 +5,10 @@
 //! folder in `PORTCULLIS_BUILTIN_DIR` while building;
 //! `cargo run -p portcullis-builtin --example write -- DIR` makes such a folder.
 
+use flate2::read::DeflateDecoder;
 use std::fmt;
+use std::io::Read;
+use std::sync::OnceLock;
 
 /// A builtin plugin.
 #[derive(Clone, Copy)]
@@ -26,17 +29,20 @@ pub struct Builtin {
 
 /// A component with builtin plugins of one kind. Plugins that are called for each action share one,
 /// since loading a component costs as much as calling it.
-#[derive(Clone, Copy)]
 pub struct Component {
     /// The name of its file, without an ending.
     pub name: &'static str,
     /// The plugins that it holds. One of several is chosen by the first setting that `prepare`
     /// gets, [`CHOICE`].
     pub plugins: &'static [&'static str],
-    /// BLAKE3 of `bytes`, 64 hex digits.
+    /// BLAKE3 of the bytes, 64 hex digits.
     pub digest: &'static str,
-    /// The component.
-    pub bytes: &'static [u8],
+    /// Their number.
+    size: usize,
+    /// The bytes in DEFLATE: a third of their size. Whoever reviews with compiled plugins never
+    /// unpacks them.
+    packed: &'static [u8],
+    unpacked: OnceLock<Vec<u8>>,
 }
 
 /// The key of the setting that names one of the plugins of a component.
@@ -47,6 +53,27 @@ impl Builtin {
     #[must_use]
     pub const fn choice(&self) -> Option<&'static str> {
         if self.component.plugins.len() > 1 { Some(self.name) } else { None }
+    }
+}
+
+impl Component {
+    /// Returns the component. The first call unpacks it, which takes some milliseconds and keeps
+    /// its size in memory.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        self.unpacked.get_or_init(|| {
+            let mut bytes = Vec::with_capacity(self.size);
+            // The build packed them, and a test unpacks each. What is cut short here has another
+            // digest, and does not compile.
+            let _ = DeflateDecoder::new(self.packed).read_to_end(&mut bytes);
+            bytes
+        })
+    }
+}
+
+impl AsRef<[u8]> for Component {
+    fn as_ref(&self) -> &[u8] {
+        self.bytes()
     }
 }
 
@@ -101,6 +128,6 @@ impl fmt::Debug for Builtin {
 
 impl fmt::Debug for Component {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({} bytes, {})", self.name, self.bytes.len(), self.digest)
+        write!(f, "{} ({} bytes, {})", self.name, self.size, self.digest)
     }
 }

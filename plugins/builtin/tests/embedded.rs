@@ -67,7 +67,7 @@ fn descriptors_are_in_the_bytes() {
             "{}",
             builtin.name
         );
-        assert!(contains(builtin.component.bytes, builtin.descriptor), "{}", builtin.name);
+        assert!(contains(builtin.component.bytes(), builtin.descriptor), "{}", builtin.name);
     }
     assert_eq!(SHELL_READER.descriptor, "");
 }
@@ -99,7 +99,7 @@ fn outcome_plugins_match_their_descriptors() {
 fn digests_are_the_bytes() {
     for component in COMPONENTS {
         assert_eq!(
-            blake3::hash(component.bytes).to_hex().as_str(),
+            blake3::hash(component.bytes()).to_hex().as_str(),
             component.digest,
             "{}",
             component.name
@@ -135,7 +135,7 @@ fn plugins_describe_themselves() {
     for component in COMPONENTS.iter().filter(|component| !component.plugins.is_empty()) {
         let mut depth = 0;
         let mut found = Vec::new();
-        for payload in Parser::new(0).parse_all(component.bytes) {
+        for payload in Parser::new(0).parse_all(component.bytes()) {
             match payload.unwrap() {
                 Payload::Version { .. } => depth += 1,
                 Payload::End(_) => depth -= 1,
@@ -175,7 +175,7 @@ fn memories_begin_small() {
         // The tables of the parsers of Python and JavaScript are 1 MiB of it.
         let most = if builtin.kind == Kind::ShellReader { 3 << 20 } else { 192 << 10 };
         let mut bytes = 0;
-        for payload in Parser::new(0).parse_all(builtin.component.bytes) {
+        for payload in Parser::new(0).parse_all(builtin.component.bytes()) {
             if let Payload::MemorySection(memories) = payload.unwrap() {
                 bytes += memories
                     .into_iter()
@@ -192,7 +192,7 @@ fn memories_begin_small() {
 fn only_the_parser_has_a_large_stack() {
     for component in COMPONENTS {
         let mut stack = None;
-        for payload in Parser::new(0).parse_all(component.bytes) {
+        for payload in Parser::new(0).parse_all(component.bytes()) {
             if let Payload::GlobalSection(globals) = payload.unwrap() {
                 let global = globals.into_iter().next().unwrap().unwrap();
                 if let Operator::I32Const { value } =
@@ -214,7 +214,7 @@ fn nothing_of_the_build_machine_is_inside() {
     for builtin in every() {
         for foreign in [root, home.as_str(), "wasi_snapshot", "wasi:"] {
             assert!(
-                !contains(builtin.component.bytes, foreign),
+                !contains(builtin.component.bytes(), foreign),
                 "{} holds `{foreign}`",
                 builtin.name
             );

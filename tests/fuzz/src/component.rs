@@ -8,7 +8,7 @@ use portcullis_engine::{Grants, Inspection, Tier, inspect_component};
 /// to read.
 pub(crate) fn seeds() -> Vec<&'static [u8]> {
     let mut components: Vec<&'static [u8]> =
-        portcullis_builtin::COMPONENTS.iter().map(|component| component.bytes).collect();
+        portcullis_builtin::COMPONENTS.iter().map(|component| component.bytes()).collect();
     components.sort_by_key(|bytes| bytes.len());
     components.truncate(SEEDS);
     components

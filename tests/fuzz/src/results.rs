@@ -200,7 +200,7 @@ fn within(what: &str, length: usize, most: usize) -> Result<(), String> {
 fn set() -> Result<PluginSet, Box<dyn Error>> {
     let mut entries = Vec::new();
     for (kind, world, interface, call, parameters) in GUESTS {
-        let bytes = guest(world, interface, call, parameters)?.leak();
+        let bytes = Box::leak(Box::new(guest(world, interface, call, parameters)?));
         let source = Source::Builtin {
             name: world,
             kind,
@@ -217,7 +217,7 @@ fn set() -> Result<PluginSet, Box<dyn Error>> {
         waits_for_outcome: false,
         descriptor: None,
         digest: SHELL_READER.component.digest,
-        bytes: SHELL_READER.component.bytes,
+        bytes: SHELL_READER.component,
     };
     let clock = ReviewClock { now_ms: 0, time_budget: None };
     Ok(PluginSet::new(

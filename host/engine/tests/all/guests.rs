@@ -108,7 +108,7 @@ pub(crate) fn builtin_entry(name: &'static str, kind: Kind, bytes: Vec<u8>) -> P
         waits_for_outcome: false,
         descriptor: None,
         digest: digest.leak(),
-        bytes: bytes.leak(),
+        bytes: Box::leak(Box::new(bytes)),
     };
     PluginSpec {
         name: name.into(),

@@ -19,11 +19,11 @@ pub fn builtin_bundle() -> Result<Bundle> {
     let plugins = || COMPONENTS.iter().filter(|component| !component.plugins.is_empty());
     for component in plugins() {
         let wrong = || format!("the builtin component `{}`", component.name);
-        components.push(describe_component(component.bytes, None).with_context(wrong)?);
-        interfaces.push(list_exports(component.bytes).with_context(wrong)?);
+        components.push(describe_component(component.bytes(), None).with_context(wrong)?);
+        interfaces.push(list_exports(component.bytes()).with_context(wrong)?);
     }
     for (component, exports) in plugins().zip(&interfaces) {
-        parts.push(NewComponent { bytes: component.bytes, exports });
+        parts.push(NewComponent { bytes: component.bytes(), exports });
     }
     let about = About {
         name: OURS.parse()?,
