@@ -3,9 +3,11 @@
 use rustix::stdio::dup2_stdin;
 use std::env;
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Seek, Write};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::Command;
 
 /// The program beside this one.
@@ -22,7 +24,7 @@ pub(crate) fn become_embedded(
     reason: Option<&str>,
 ) -> io::Error {
     let prepare = || -> io::Result<Command> {
-        let program = env::current_exe()?.with_file_name(EMBEDDED);
+        let program = find_embedded()?;
         dup2_stdin(hold_payload(payload)?)?;
         let mut command = Command::new(program);
         command.args(arguments).env_remove(REASON_VARIABLE);
@@ -36,6 +38,18 @@ pub(crate) fn become_embedded(
         Ok(mut command) => command.exec(),
         Err(error) => error,
     }
+}
+
+/// Returns the path of the program beside this one. A copy of this one under its name would start
+/// itself without end.
+fn find_embedded() -> io::Result<PathBuf> {
+    let own = env::current_exe()?;
+    let program = own.with_file_name(EMBEDDED);
+    let (found, own) = (fs::metadata(&program)?, fs::metadata(own)?);
+    if (found.dev(), found.ino()) == (own.dev(), own.ino()) {
+        return Err(io::Error::other(format!("`{}` is this program", program.display())));
+    }
+    Ok(program)
 }
 
 /// Returns a file in memory with the payload, at its begin. A pipe would need somebody who writes.
@@ -76,7 +90,6 @@ fn create_nameless(folder: &std::path::Path) -> io::Result<File> {
 mod tests {
     use super::*;
     use std::io::Read;
-    use std::os::unix::fs::MetadataExt;
 
     #[test]
     fn a_nameless_file_holds_what_is_written() {
