@@ -21,7 +21,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 /// Folders of the repository that pages name paths in.
-const TOP: [&str; 7] = ["host", "plugins", "tests", "wit", ".ci", ".github", ".cargo"];
+const TOP: [&str; 8] = ["host", "plugins", "release", "tests", "wit", ".ci", ".github", ".cargo"];
 /// The folder of the book.
 const BOOK: &str = "host/docs";
 /// Things that existed once and may be gone: paths and commands of this page are not looked for.
