@@ -2,11 +2,6 @@
 //!
 //! Anybody who reaches the port may ask, so an answer names nothing, and is kept for a moment.
 
-use crate::respond::{Shared, send_json};
-use axum::extract::State;
-use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
-use serde_json::json;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
@@ -39,7 +34,7 @@ impl HealthWatch {
     }
 
     /// Looks at the service, unless somebody has just done so. Others wait for the answer.
-    async fn look_at_service(&self) -> ServiceHealth {
+    pub(crate) async fn look_at_service(&self) -> ServiceHealth {
         let unable = |obstacle| ServiceHealth { obstacle: Some(obstacle), held_back: 0 };
         let mut last = self.last.lock().await;
         if let Some((at, health)) = *last
@@ -56,16 +51,4 @@ impl HealthWatch {
         *last = Some((Instant::now(), health));
         health
     }
-}
-
-/// Says whether the service can review.
-pub(crate) async fn send_health(State(shared): Shared) -> Response {
-    let ServiceHealth { obstacle, held_back } = shared.health.look_at_service().await;
-    let (status, body) = match obstacle {
-        None => (StatusCode::OK, json!({ "status": "ok", "held_back": held_back })),
-        Some(reason) => {
-            (StatusCode::SERVICE_UNAVAILABLE, json!({ "status": "unable", "reason": reason }))
-        }
-    };
-    (status, send_json(format!("{body}\n"))).into_response()
 }

@@ -1,11 +1,12 @@
 //! Requests for the pages beside sessions and approvals: one incident and its ways on,
-//! checkpoints, metrics, rules, the configuration.
+//! checkpoints, metrics, health, rules, the configuration.
 
 use crate::collector::{self, Collector};
+use crate::health::ServiceHealth;
 use crate::operate::{self, DecisionForm, RestoreForm};
 use crate::pages;
 use crate::respond::{
-    MaybeSignedIn, Shared, admit_form, admit_proved_form, ask_passkey, carry_out, show,
+    MaybeSignedIn, Shared, admit_form, admit_proved_form, ask_passkey, carry_out, send_json, show,
 };
 use crate::shared::SharedPage;
 use crate::trial::TrialForm;
@@ -17,6 +18,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use portcullis_review::metrics::render_prometheus;
 use portcullis_served::Role;
+use serde_json::json;
 use std::sync::Arc;
 
 /// The kind of a text for Prometheus.
@@ -34,6 +36,7 @@ pub(crate) fn routes() -> Router<Arc<SharedPage>> {
         .route("/checkpoint/passkey", post(ask_passkey::<RestoreForm>))
         .route("/charts", get(show_charts))
         .route(collector::PATH, get(send_metrics))
+        .route("/health", get(send_health))
         .route("/rules", get(show_rules).post(try_rules))
         .route("/configuration", get(show_configuration))
 }
@@ -113,6 +116,18 @@ async fn send_metrics(
         }
         Err(_) => (StatusCode::INTERNAL_SERVER_ERROR, "a defect ended this\n").into_response(),
     }
+}
+
+/// Says whether the service can review, to anybody who reaches the port.
+async fn send_health(State(shared): Shared) -> Response {
+    let ServiceHealth { obstacle, held_back } = shared.health.look_at_service().await;
+    let (status, body) = match obstacle {
+        None => (StatusCode::OK, json!({ "status": "ok", "held_back": held_back })),
+        Some(reason) => {
+            (StatusCode::SERVICE_UNAVAILABLE, json!({ "status": "unable", "reason": reason }))
+        }
+    };
+    (status, send_json(format!("{body}\n"))).into_response()
 }
 
 async fn show_rules(signed_in: MaybeSignedIn) -> Response {

@@ -4,7 +4,7 @@ use crate::answer::{AnswerForm, Answered, give_answer};
 use crate::collector::MetricsToken;
 use crate::enrollment::{BeginForm, FinishForm, begin_enrollment, finish_enrollment};
 use crate::gate::{COOKIE, guard_request};
-use crate::health::{ServiceHealth, send_health};
+use crate::health::ServiceHealth;
 use crate::limited_listener::{ConnectionOwner, LimitedListener};
 use crate::pages;
 use crate::people::check_name;
@@ -208,7 +208,6 @@ fn routes(shared: Arc<SharedPage>, ends: &watch::Sender<bool>) -> Router {
         .route("/sign-in", get(show_sign_in).post(sign_in))
         .route("/sign-out", post(sign_out))
         .route("/live", get(send_changes))
-        .route("/health", get(send_health))
         // A browser asks for it by itself.
         .route("/favicon.ico", get(async || StatusCode::NO_CONTENT))
         .route("/style.css", get(async || send_style()))
