@@ -249,3 +249,36 @@ fn pretended_dry_runs_and_help_count_for_nothing() {
         assert_eq!(meaning(command), meaning(same), "`{command}` and `{same}`");
     }
 }
+
+/// Commands, and whether the last word is an abbreviation that is written out. Only programs that are known to
+/// take abbreviations have those of flags on whose values nothing depends: others may have a flag of that very name.
+const WRITTEN_OUT: &[(&str, Option<&str>)] = &[
+    ("eksctl delete cluster --name=acme", None),
+    ("velero backup delete a --names=acme", None),
+    ("kubectl delete pod a --name=acme", None),
+    ("kubectl delete pod a --namesp acme", None),
+    ("kubectl delete pod a --cont=minikube", Some("--context=minikube")),
+    ("tar --exclud=a -cf b c", Some("--exclude=a")),
+    ("useradd --commen=a eve", Some("--comment=a")),
+    ("rm /opt/app --recurs", Some("--recursive")),
+];
+
+#[test]
+fn words_are_written_out_where_something_depends_on_them() {
+    let mut wrong = Vec::new();
+    for (command, written) in WRITTEN_OUT {
+        let reading = reading(command);
+        let words: Vec<&str> = reading
+            .commands
+            .iter()
+            .flat_map(|command| &command.words)
+            .map(|word| word.text.as_str())
+            .collect();
+        let wanted = written
+            .unwrap_or_else(|| command.split(' ').find(|word| word.starts_with("--")).unwrap());
+        if !words.contains(&wanted) {
+            wrong.push(format!("`{command}`: {words:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
