@@ -3,7 +3,8 @@
 //!
 //! Each round is a separate process that opens the store, takes a snapshot and commits a 3 KB
 //! record with 10 KB of state, into a journal that is checkpointed as maintenance would; the same with
-//! encryption switched off, one after the other.
+//! encryption switched off, one after the other. Then opening alone, with logs of different lengths: the first process
+//! that opens a journal reads the whole log.
 #![allow(clippy::print_stdout, reason = "it prints its figures")]
 
 use portcullis_store::{Commit, CommitError, Durability, Home, NewRecord, Store, StoreError};
@@ -13,11 +14,14 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 const ROUNDS: usize = 400;
+/// The lengths of logs to open with, in KiB: empty, half of what maintenance lets it become, and nearly all of it.
+const LOGS: [u64; 3] = [0, 250, 500];
 const SESSION: &str = "0b5e3f7c-6a55-4a35-9d1c-2f1d6f2f7a10";
 
 fn main() -> Result<(), Box<dyn Error>> {
     match std::env::args().collect::<Vec<_>>().as_slice() {
         [_, mode, folder, id] if mode == "hook" => hook(folder, id),
+        [_, mode, folder] if mode == "open" => open(folder),
         [_, mode] if mode == "nothing" => Ok(()),
         _ => measure(),
     }
@@ -27,6 +31,15 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn hook(folder: &str, id: &str) -> Result<(), Box<dyn Error>> {
     let [open, snapshot, commit] = once(Path::new(folder), id)?;
     println!("{open} {snapshot} {commit}");
+    Ok(())
+}
+
+/// Prints the time of opening and of a snapshot, in microseconds.
+fn open(folder: &str) -> Result<(), Box<dyn Error>> {
+    let start = Instant::now();
+    let mut store = Store::open_database(&Home::open_root(folder)?, Durability::Process)?;
+    store.take_snapshot(SESSION, None)?;
+    println!("{}", micros(start.elapsed()));
     Ok(())
 }
 
@@ -80,6 +93,15 @@ fn measure() -> Result<(), Box<dyn Error>> {
     }
     line("process doing nothing", median(&nothings));
     line("sh -c true", sh);
+    for wanted in LOGS {
+        let home = Home::open_root(folder.path().join(format!("log{wanted}")))?;
+        let length = fill_log(&home, wanted << 10)?;
+        let mut times = Vec::with_capacity(ROUNDS);
+        for _ in 0..ROUNDS {
+            times.push(run(Command::new(&myself).arg("open").arg(home.path()))?.0.trim().parse()?);
+        }
+        line(&format!("open, log of {} KiB", length >> 10), median(&times));
+    }
     let [encrypted, plain] = &sides;
     for (name, of) in [("cold", Side::cold as fn(&Side) -> f64), ("warm", Side::warm)] {
         println!("encryption, {name}: {:.0} us more", of(encrypted) - of(plain));
@@ -90,6 +112,19 @@ fn measure() -> Result<(), Box<dyn Error>> {
         println!("verified {} records, first bad: {:?}", verified.records, verified.first_bad);
     }
     Ok(())
+}
+
+/// Commits until the log has that length; returns the length that it has.
+fn fill_log(home: &Home, wanted: u64) -> Result<u64, Box<dyn Error>> {
+    let mut store = Store::open_database(home, Durability::Process)?;
+    store.checkpoint_log()?;
+    let mut step = 0;
+    while store.log_size() < wanted {
+        let snapshot = store.take_snapshot(SESSION, None)?;
+        store.commit_review(&snapshot, commit(&step.to_string()))?;
+        step += 1;
+    }
+    Ok(store.log_size())
 }
 
 /// One home and its measurements, all in microseconds.
