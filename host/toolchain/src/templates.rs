@@ -1,7 +1,8 @@
 //! The files of a project, composed from embedded layers: files for a kind in every language, files
 //! for a language in every kind, and the source of that kind in that language. A later layer
-//! replaces files of an earlier one; the README consists of two parts.
+//! replaces files of an earlier one; the page consists of two parts.
 
+use portcullis_author::page::PAGE;
 use portcullis_author::project::{Language, MANIFEST};
 use portcullis_engine::Kind;
 use std::collections::BTreeMap;
@@ -12,8 +13,6 @@ include!(concat!(env!("OUT_DIR"), "/templates.rs"));
 const NAME: &str = "sample-check";
 /// The language's name in manifests that every language shares.
 const LANGUAGE: &str = "sample-language";
-/// The README's name in a project and, in two parts, in the templates.
-const README: &str = "README.md";
 
 /// The folder of the generated files.
 pub const BINDINGS: &str = "bindings";
@@ -48,9 +47,9 @@ pub fn project_files(
     }
     let more = FILES
         .iter()
-        .find(|(file, _)| *file == format!("{language_name}/{README}"))
+        .find(|(file, _)| *file == format!("{language_name}/{PAGE}"))
         .map(|(_, bytes)| *bytes);
-    if let Some(readme) = files.get_mut(README) {
+    if let Some(readme) = files.get_mut(PAGE) {
         readme.extend_from_slice(more.unwrap_or_default());
     }
     for bytes in files.values_mut() {
@@ -97,6 +96,7 @@ fn under(folder: String) -> impl Iterator<Item = (&'static str, &'static [u8])> 
 #[cfg(test)]
 mod tests {
     use super::{FILES, project_files};
+    use portcullis_author::page::{PAGE, PLACEHOLDER, PageGap, list_gaps, list_sections};
     use portcullis_author::project::{Language, PluginManifest};
     use portcullis_engine::Kind;
 
@@ -141,6 +141,28 @@ mod tests {
             }
         }
         assert!(seen >= 24, "{seen} templates");
+    }
+
+    /// A new page has a placeholder in each section; only the settings are those of the sample.
+    #[test]
+    fn new_pages_hold_placeholders() {
+        for kind in [Kind::RiskCalculator, Kind::Pattern, Kind::Intervention, Kind::AuditExporter] {
+            let files = project_files("my-own", kind, Language::C).unwrap();
+            let page = String::from_utf8_lossy(&files[PAGE]);
+            let gaps = list_gaps(&page, kind.as_str());
+            let sections = list_sections(kind.as_str());
+            let placeholders = |gap: &PageGap<'_>| matches!(gap, PageGap::Placeholder(..));
+            // One says what the plugin is for.
+            assert!(
+                gaps.len() == sections.len() && gaps.iter().all(placeholders),
+                "{kind}: {gaps:?}"
+            );
+            for section in sections.iter().filter(|section| section.title != "Settings") {
+                let placeholder =
+                    format!("## {}\n\n{PLACEHOLDER} {}.\n", section.title, section.says);
+                assert!(page.contains(&placeholder), "{kind}: {placeholder}");
+            }
+        }
     }
 
     /// The SDK in a project has the same dependencies as the SDK of the workspace.
