@@ -11,8 +11,9 @@ mod warnings;
 
 use crate::templates;
 use anyhow::{Context, Result, bail};
-use portcullis_author::project::{PluginProject, write_file};
+use portcullis_author::project::{BUILD, PluginProject, write_file};
 use portcullis_engine::{Inspection, inspect_component};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -29,16 +30,31 @@ pub struct BuildResult {
     pub seconds: f64,
 }
 
-/// Writes the bindings where a project has none: they are generated, so a repository need not hold them.
+/// Writes the bindings where a project has none: they are generated, so a repository need not hold them. They appear at once,
+/// since nothing would complete a folder that a killed build left half-written.
 fn write_bindings(project: &PluginProject) -> Result<()> {
-    if project.folder.join(templates::BINDINGS).exists() {
+    let folder = project.folder.join(templates::BINDINGS);
+    if folder.exists() {
         return Ok(());
     }
-    for (name, bytes) in templates::list_bindings(project.manifest.kind, project.manifest.language)
-    {
-        write_file(&project.folder.join(name), bytes)?;
-    }
-    Ok(())
+    let draft = project.folder.join(BUILD).join(format!("new-{}", std::process::id()));
+    let write = || -> Result<()> {
+        for (name, bytes) in
+            templates::list_bindings(project.manifest.kind, project.manifest.language)
+        {
+            write_file(&draft.join(name), bytes)?;
+        }
+        let written = draft.join(templates::BINDINGS);
+        if written.exists() {
+            fs::rename(&written, &folder)
+                .with_context(|| format!("cannot make `{}`", folder.display()))?;
+        }
+        Ok(())
+    };
+    let ended = write();
+    drop(fs::remove_dir_all(&draft));
+    // Another build of the same project may have been faster.
+    if folder.exists() { Ok(()) } else { ended }
 }
 
 /// Builds the project in `folder` and writes its component. `debug` keeps the names of functions.
