@@ -2,9 +2,11 @@
 //!
 //! Nothing here builds or runs anything.
 
+mod files;
 pub mod language;
 mod manifest;
 
+pub use files::{FileStates, list_files};
 pub use language::Language;
 pub use manifest::{Build, PluginManifest};
 

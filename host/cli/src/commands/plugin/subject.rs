@@ -1,6 +1,7 @@
 //! The plugin that a command works on: a component, or a project's folder with one.
 
 use crate::error::{Context, Error, Result};
+use crate::paint;
 use portcullis_author::cases::{self, Case};
 use portcullis_author::project::{CASES, PluginProject};
 use portcullis_config::file;
@@ -31,6 +32,7 @@ impl Subject {
         let cases = cases.map(Path::to_owned);
         let (file, cases) = if path.is_dir() {
             let project = PluginProject::find_project(path)?;
+            warn_of_older_build(&project);
             (project.built()?, Some(cases.unwrap_or_else(|| project.cases())))
         } else {
             (path.to_owned(), cases)
@@ -90,4 +92,16 @@ impl Subject {
             ))),
         }
     }
+}
+
+/// Says so where the component is not what the sources say by now. Nothing is built here: that runs the project's own tools.
+fn warn_of_older_build(project: &PluginProject) {
+    let Some(source) = project.find_newer_source() else { return };
+    let shown = [project.component(), source, project.folder.clone()]
+        .map(|path| one_line(&path.to_string_lossy(), 400));
+    let [component, source, folder] = shown;
+    anstream::eprintln!(
+        "{}: `{component}` is older than `{source}`; build it again: `portcullis plugin build {folder}`",
+        paint::warn("warning")
+    );
 }
