@@ -78,6 +78,9 @@ pub struct ListedUse {
     pub fuel_median: u64,
     /// The median of a call's time on the reviewer's machine, in microseconds.
     pub time_us_median: u64,
+    /// The most memory of a call, in bytes.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub memory_most: u64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
@@ -115,6 +118,8 @@ struct Row {
     calls: u64,
     fuel: Fuel,
     time_us_median: u64,
+    #[serde(default)]
+    memory_most: u64,
 }
 
 #[derive(Deserialize)]
@@ -156,6 +161,7 @@ impl ListedVetting {
                 calls: row.calls,
                 fuel_median: row.fuel.median,
                 time_us_median: row.time_us_median,
+                memory_most: row.memory_most,
             })
             .collect();
         plugins.sort_by(|a, b| a.name.cmp(&b.name));

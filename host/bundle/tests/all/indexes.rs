@@ -95,7 +95,9 @@ fn a_version_is_described_from_its_archive() {
                 { "kind": "corpus", "files": 2, "holds": 42 },
             ],
             "corpus": [{ "label": "benign", "actions": 30, "without": 1, "with": 2 }],
-            "plugins": [{ "name": "asks", "calls": 42, "fuel_median": 900, "time_us_median": 12 }],
+            "plugins": [{
+                "name": "asks", "calls": 42, "fuel_median": 900, "time_us_median": 12, "memory_most": 65536,
+            }],
             "problems": 1, "despite": "it is known",
         })
     );

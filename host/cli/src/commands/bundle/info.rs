@@ -282,9 +282,13 @@ fn add_vetting(text: &mut String, vetting: &ListedVetting, now: u64) {
         );
     }
     for row in &vetting.plugins {
+        let memory = match row.memory_most {
+            0 => String::new(),
+            most => format!(", and the most memory of one is {}", format_size(most)),
+        };
         let _ = writeln!(
             text,
-            "  {}: {}, of which half take at most {} fuel and {} us",
+            "  {}: {}, of which half take at most {} fuel and {} us{memory}",
             one_line(&row.name, 64),
             count_noun(row.calls, "call"),
             row.fuel_median,
