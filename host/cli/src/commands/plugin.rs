@@ -47,8 +47,8 @@ pub enum Command {
     /// Compare two versions of a plugin, and judge the new one's number; exit code 1 if it says
     /// less than what changed
     Diff(diff::Arguments),
-    /// Build, test, bundle, vet, sign and push a plugin; says first what is missing; exit code 1
-    /// if something is
+    /// Build, test, measure, bundle, vet, sign and push a plugin; says first what is missing; exit
+    /// code 1 if something is
     Publish(publish::Arguments),
     /// Record a test case from an action in the journal
     Record(record::Arguments),

@@ -2,45 +2,50 @@
 //! commands that an author would run one by one, and says first what is missing.
 //!
 //! ```text
-//! project -> what is missing -> build -> test -> diff -> bundle -> vet -> sign -> push
-//!                                                            `--dry-run` ends here ^
+//! project -> what is missing -> build -> test -> diff -> bench -> bundle -> vet -> sign -> push
+//!                                                                     `--dry-run` ends here ^
 //! ```
+//!
+//! The settings that the page has to explain are those of the built component, so they are the last
+//! that may be missing.
 //!
 //! Each step is this program with the arguments that are shown, so that it can be run alone and in
 //! any order. The first one that fails ends the run.
 
-use crate::bundles::manifest::BundleManifest;
+mod missing;
+mod previous;
+
 use crate::bundles::source::RegistryOptions;
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
 use crate::paint;
-use portcullis_author::cases::{self, Case};
-use portcullis_author::project::{MANIFEST as PROJECT, PluginProject};
-use portcullis_config::file;
+use missing::{MissingPart, list_missing, list_unexplained_settings, missing_text};
+use portcullis_author::project::{BUILD, MANIFEST as PROJECT, PluginProject};
 use portcullis_config::paths::own_program;
-use portcullis_config::problem::Problems;
 use portcullis_core::text::one_line;
 use portcullis_registry::Reference;
+use previous::{find_previous, list_published};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::ffi::OsString;
-use std::fmt::Write;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// The manifest of the bundle that holds the plugin, in its project.
-const BUNDLE: &str = "bundle.toml";
 /// The archive, in the project's folder for build output.
 const ARCHIVE: &str = "publish.tar";
-const README: &str = "README.md";
+/// The step after which the component is there.
+const BUILD_STEP: &str = "build";
+/// The step whose numbers are reported.
+const BENCH_STEP: &str = "bench";
 
 #[derive(clap::Args)]
 pub struct Arguments {
     /// The folder of the plugin's project
     #[arg(default_value = ".", value_name = "FOLDER")]
     folder: PathBuf,
-    /// Push the bundle here: registry and repository
+    /// Push the bundle here: registry and repository; with `--dry-run`, only compare with what is
+    /// there
     #[arg(long, value_name = "REFERENCE", required_unless_present = "dry_run")]
     to: Option<Reference>,
     /// Sign with this secret key
@@ -49,7 +54,8 @@ pub struct Arguments {
     /// Read the key's passphrase from this file (mode 600) instead of asking at the terminal
     #[arg(long, value_name = "FILE")]
     passphrase_file: Option<PathBuf>,
-    /// Compare with the component of the last published version
+    /// Compare with this component of the version before (default: the newest older one that is in
+    /// the registry of `--to`)
     #[arg(long, value_name = "FILE")]
     previous: Option<PathBuf>,
     /// Vet it on labelled actions too, in the format of `eval`: a file or a folder
@@ -68,20 +74,22 @@ pub struct Arguments {
     reach: RegistryOptions,
 }
 
-/// Something that a published plugin has and this one has not.
-#[derive(Debug, Serialize)]
-struct MissingPart {
-    /// What is missing.
-    what: String,
-    /// How to add it.
-    fix: String,
-}
-
 /// A command of this program.
 #[derive(Debug)]
 struct PublishStep {
     name: &'static str,
     words: Vec<OsString>,
+}
+
+/// A command that was run.
+#[derive(Debug, Serialize)]
+struct EndedStep {
+    step: &'static str,
+    command: String,
+    ok: bool,
+    /// What a call costs, by `plugin bench`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost: Option<Value>,
 }
 
 pub fn run_publish(arguments: &Arguments) -> Result<CommandExit> {
@@ -91,120 +99,43 @@ pub fn run_publish(arguments: &Arguments) -> Result<CommandExit> {
             .with_hint("name a project's folder, or make one: `portcullis plugin new NAME`"));
     }
     let project = PluginProject::find_project(&arguments.folder)?;
-    let missing = list_missing(&project, arguments)?;
+    let published = list_published(&project, arguments)?;
+    let missing = list_missing(&project, arguments, &published.versions)?;
     if !missing.is_empty() {
-        report_missing(&missing, arguments.json);
-        return Ok(CommandExit::of_check(false));
+        return Ok(report_missing(&missing, &[], arguments.json));
+    }
+    let previous = find_previous(&project, arguments, &published)?;
+    if !arguments.json && !previous.note.is_empty() {
+        paint::print_text(&format!("{}\n", previous.note));
     }
     let mut done = Vec::new();
-    for step in list_steps(&project, arguments)? {
-        let is_done = run_step(&step, arguments.json)?;
-        done.push(json!({ "step": step.name, "command": step.text(), "ok": is_done }));
+    for step in list_steps(&project, arguments, previous.file)? {
+        let ended = run_step(&step, arguments.json)?;
+        let is_done = ended.ok;
+        done.push(ended);
         if !is_done {
             report_end(&done, Some(&step), arguments);
             return Ok(CommandExit::of_check(false));
+        }
+        if step.name == BUILD_STEP {
+            let missing = list_unexplained_settings(&project)?;
+            if !missing.is_empty() {
+                return Ok(report_missing(&missing, &done, arguments.json));
+            }
         }
     }
     report_end(&done, None, arguments);
     Ok(CommandExit::Success)
 }
 
-/// Lists what is missing, before minutes of work.
-fn list_missing(project: &PluginProject, arguments: &Arguments) -> Result<Vec<MissingPart>> {
-    let mut missing = Vec::new();
-    let mut add = |what: &str, fix: String| {
-        missing.push(MissingPart { what: what.to_owned(), fix });
-    };
-    let page = file::read_file(&project.folder.join(README))?.unwrap_or_default();
-    if page.is_empty() {
-        add(
-            "a page for the people who install it",
-            format!(
-                "write `{README}`: what it objects to, what it lets pass, its false alarms and settings"
-            ),
-        );
-    } else if let Some(setting) =
-        project.manifest.settings.iter().find(|setting| !page.contains(&setting.key))
-    {
-        add(
-            &format!("the setting `{}` on the plugin's page", setting.key),
-            format!("say in `{README}` what it is for"),
-        );
-    }
-    let (expecting, silent) = count_cases(project)?;
-    if expecting == 0 {
-        add(
-            "a case with a finding",
-            "add one to `cases.toml`: `portcullis plugin test --update`".to_owned(),
-        );
-    }
-    if silent == 0 {
-        add("a case that it lets pass", "add a harmless action to `cases.toml`".to_owned());
-    }
-    if project.folder.join(BUNDLE).is_file() {
-        let manifest = BundleManifest::read_manifest(&project.folder)?;
-        for (key, value) in [("licence", &manifest.licence), ("source", &manifest.source)] {
-            if value.is_empty() {
-                add(
-                    &format!("`{key}` of the bundle"),
-                    format!("add `{key} = \"...\"` to `{BUNDLE}`"),
-                );
-            }
-        }
-        if is_published(arguments, &manifest)? {
-            add(
-                "a new version of the bundle",
-                format!("{} is published already: raise `version` in `{BUNDLE}`", manifest.version),
-            );
-        }
-    } else {
-        add("a bundle", describe_bundle(project));
-    }
-    for (what, file) in [("the key", &arguments.key), ("the previous version", &arguments.previous)]
-    {
-        if let Some(file) = file.as_deref().filter(|file| !file.is_file()) {
-            let shown = one_line(&file.to_string_lossy(), 400);
-            add(what, format!("there is no `{shown}`"));
-        }
-    }
-    Ok(missing)
-}
-
-/// Returns true if the registry has that version, which a push would replace for all who have it. What cannot be asked for
-/// is not there yet, or the push says why.
-fn is_published(arguments: &Arguments, manifest: &BundleManifest) -> Result<bool> {
-    let Some(to) = arguments.to.as_ref().filter(|_| !arguments.dry_run) else { return Ok(false) };
-    let versions = arguments.reach.client()?.list_versions(to).unwrap_or_default();
-    Ok(versions.iter().any(|(version, _)| *version == manifest.version))
-}
-
-/// Returns how many cases expect a finding, and how many expect none.
-fn count_cases(project: &PluginProject) -> Result<(usize, usize)> {
-    let path = project.cases();
-    let Some(text) = file::read_file(&path)? else { return Ok((0, 0)) };
-    let cases = cases::read_cases(&text, project.manifest.kind)
-        .map_err(|(problems, more)| Problems { file: path, problems, more })?;
-    let expects = |case: &&Case| {
-        let expected = case.steps.iter().map(|step| &step.expected).chain([&case.expected]);
-        expected.into_iter().any(|expected| !expected.findings.is_empty())
-    };
-    let expecting = cases.iter().filter(expects).count();
-    Ok((expecting, cases.len() - expecting))
-}
-
-fn describe_bundle(project: &PluginProject) -> String {
-    let (name, version) = (&project.manifest.name, project.manifest.version.as_deref());
-    let version = version.unwrap_or("0.1.0");
-    format!(
-        "write `{BUNDLE}`:\n  name = \"your-name/{name}\"\n  version = \"{version}\"\n  description = \"...\"\n  \
-         licence = \"Apache-2.0\"\n  source = \"https://...\"\n\n  [[plugin]]\n  file = \".\""
-    )
-}
-
 /// Lists the commands, in order.
-fn list_steps(project: &PluginProject, arguments: &Arguments) -> Result<Vec<PublishStep>> {
+fn list_steps(
+    project: &PluginProject,
+    arguments: &Arguments,
+    previous: Option<PathBuf>,
+) -> Result<Vec<PublishStep>> {
     let folder = project.folder.as_os_str().to_owned();
-    let archive = project.folder.join(portcullis_author::project::BUILD).join(ARCHIVE);
+    let archive = project.folder.join(BUILD).join(ARCHIVE);
     // `bundle build` overwrites no other bundle, and the last run may have left one.
     match fs::remove_file(&archive) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -217,16 +148,20 @@ fn list_steps(project: &PluginProject, arguments: &Arguments) -> Result<Vec<Publ
         name,
         words: words.iter().map(|word| (*word).clone()).collect(),
     };
-    let [plugin, bundle, build, test, diff, vet, sign, push] =
-        ["plugin", "bundle", "build", "test", "diff", "vet", "sign", "push"].map(OsString::from);
-    let mut steps =
-        vec![step("build", &[&plugin, &build, &folder]), step("test", &[&plugin, &test, &folder])];
-    if let Some(previous) = &arguments.previous {
-        let previous = previous.as_os_str().to_owned();
+    let [plugin, bundle, build, test, diff, bench, vet, sign, push] =
+        ["plugin", "bundle", "build", "test", "diff", "bench", "vet", "sign", "push"]
+            .map(OsString::from);
+    let mut steps = vec![
+        step(BUILD_STEP, &[&plugin, &build, &folder]),
+        step("test", &[&plugin, &test, &folder]),
+    ];
+    if let Some(previous) = previous {
+        let previous = previous.into_os_string();
         let mut compared = step("diff", &[&plugin, &diff, &previous, &folder]);
         compared.words.extend(arguments.material());
         steps.push(compared);
     }
+    steps.push(step(BENCH_STEP, &[&plugin, &bench, &folder]));
     steps.push(step("bundle", &[&bundle, &build, &folder, &"--output".into(), &archive]));
     let mut cases = OsString::from(format!("{}=", project.manifest.name));
     cases.push(project.cases());
@@ -265,12 +200,15 @@ impl PublishStep {
     }
 }
 
-/// Runs a command of this program; returns true if it succeeded.
-fn run_step(step: &PublishStep, quiet: bool) -> Result<bool> {
+/// Runs a command of this program. What it measures is part of the report as JSON.
+fn run_step(step: &PublishStep, as_json: bool) -> Result<EndedStep> {
     let program = own_program().context("cannot determine where this program is")?;
     let mut command = Command::new(program);
     command.args(&step.words);
-    if quiet {
+    let measures = as_json && step.name == BENCH_STEP;
+    if measures {
+        command.arg("--json").stdout(Stdio::piped());
+    } else if as_json {
         command.stdout(Stdio::null());
     } else {
         paint::print_text(&format!(
@@ -279,27 +217,33 @@ fn run_step(step: &PublishStep, quiet: bool) -> Result<bool> {
             step.text()
         ));
     }
-    let ended = command.status().with_context(|| format!("cannot run `{}`", step.text()))?;
-    Ok(ended.success())
+    let child = command.spawn().and_then(|child| child.wait_with_output());
+    let ended = child.with_context(|| format!("cannot run `{}`", step.text()))?;
+    let ok = ended.status.success();
+    let cost = (measures && ok).then(|| read_cost(&ended.stdout)).transpose()?;
+    Ok(EndedStep { step: step.name, command: step.text(), ok, cost })
 }
 
-fn report_missing(missing: &[MissingPart], as_json: bool) {
-    if as_json {
-        paint::print_text(&format!("{}\n", json!({ "missing": missing, "steps": [] })));
-        return;
-    }
-    let mut text = String::new();
-    for part in missing {
-        let _ = writeln!(text, "{} {}", paint::bad("missing"), paint::bold(&part.what));
-        part.fix.lines().for_each(|line| {
-            let _ = writeln!(text, "    {line}");
-        });
-    }
-    text.push_str("nothing was built or sent\n");
-    paint::print_text(&text);
+/// Returns the plugin's own row, the first, of what `plugin bench` prints.
+fn read_cost(output: &[u8]) -> Result<Value> {
+    let report: Value = serde_json::from_slice(output).context("the costs are not JSON")?;
+    let row = report.pointer("/plugins/0").cloned();
+    row.ok_or_else(|| Error::internal("the costs lack the plugin"))
 }
 
-fn report_end(done: &[serde_json::Value], failed: Option<&PublishStep>, arguments: &Arguments) {
+/// Reports what is missing after these steps.
+fn report_missing(missing: &[MissingPart], done: &[EndedStep], as_json: bool) -> CommandExit {
+    let end = if done.is_empty() { "nothing was built or sent" } else { "nothing was sent" };
+    let text = if as_json {
+        json!({ "missing": missing, "steps": done }).to_string()
+    } else {
+        format!("{}{end}", missing_text(missing))
+    };
+    paint::print_text(&format!("{text}\n"));
+    CommandExit::of_check(false)
+}
+
+fn report_end(done: &[EndedStep], failed: Option<&PublishStep>, arguments: &Arguments) {
     if arguments.json {
         paint::print_text(&format!("{}\n", json!({ "missing": [], "steps": done })));
         return;
