@@ -24,6 +24,9 @@ mod examples;
 mod exporters;
 mod keys;
 mod mistakes;
+#[path = "../../host/author/src/page.rs"]
+#[allow(dead_code, reason = "what `plugin publish` wants of a page, and some of it here")]
+mod page;
 mod publish;
 #[path = "../../host/registry/tests/all/real.rs"]
 #[allow(dead_code, reason = "one registry is enough here")]
@@ -33,6 +36,7 @@ mod sample;
 mod second_program;
 mod tools;
 mod traps;
+mod workflow;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use common::process::{self, Ended};
@@ -93,6 +97,7 @@ fn main() -> ExitCode {
         trial("plugins: every template is tried here", all_are_tried),
         trial("plugins: a project of the author's own way is built by their command", own_way),
         trial("plugins: a change builds again", watched),
+        trial("plugins: what a killed build leaves does not spoil the next", killed),
         trial("plugins: every file in Go is as gofmt writes it", formatted),
         trial("plugins: publishing says what is missing, and takes every step", publish::whole_way),
         trial("plugins: published, listed, found, installed, updated and revoked", publish::listed),
@@ -104,6 +109,7 @@ fn main() -> ExitCode {
     tests.extend(examples::trials());
     tests.extend(catalogue::trials());
     tests.extend(traps::trials());
+    tests.extend(workflow::trials());
     tests.extend(TEMPLATES.iter().map(|template| {
         trial(
             format!(
@@ -350,6 +356,42 @@ fn own_way() -> Result<()> {
     let text = done(&site, &["plugin", "build", &folder])?;
     ensure!(text.contains("it begins with 125 MiB of memory, and the host gives 64 MiB"), "{text}");
     Ok(())
+}
+
+/// A build that is killed while it writes the bindings leaves none, so the next one writes them all.
+#[allow(clippy::print_stderr, reason = "a test that cannot run says so")]
+fn killed() -> Result<()> {
+    if let Some(reason) = tools::missing("c")? {
+        eprintln!("skipped: {reason}");
+        return Ok(());
+    }
+    let site = Site::new("killed")?;
+    let project = made(&site, "pattern", "c")?;
+    tools::lend("c", &project)?;
+    let bindings = project.join("bindings");
+    let whole = count_files(&bindings)?;
+    std::fs::remove_dir_all(&bindings)?;
+    let folder = project.display().to_string();
+    let build = site.command(&["plugin", "build", &folder]);
+    // The kernel kills who writes a file of more than 8 KiB.
+    let mut command = Command::new("bash");
+    command.args(["-c", "ulimit -c 0 -f 8; exec \"$@\"", "-"]).arg(build.get_program());
+    command.args(build.get_args()).env_clear();
+    command.envs(build.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.envs(tools::environment());
+    let ended = process::run(command, b"", LIMIT)?;
+    ensure!(
+        ended.code != Some(0) && !project.join("build/my-pattern.wasm").exists(),
+        "{}",
+        ended.all()
+    );
+    done(&site, &["plugin", "build", &folder])?;
+    ensure!(count_files(&bindings)? == whole, "the bindings are not whole");
+    Ok(())
+}
+
+fn count_files(folder: &Path) -> Result<usize> {
+    Ok(std::fs::read_dir(folder)?.count())
 }
 
 /// `--watch` builds at once and after each change, and a failed build does not end it.

@@ -3,21 +3,58 @@
 
 use crate::common::site::Site;
 use crate::keys::{make_key, passphrase, policy_key};
+use crate::page::{PAGE, PLACEHOLDER, list_sections};
 use crate::real::{Kind, Registry};
+use crate::workflow::run_publish_script;
 use crate::{done, made, run, tools};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 const BUNDLE: &str = "name = \"acme/my-risk-calculator\"\nversion = \"0.1.0\"\ndescription = \"A check.\"\n\
                       licence = \"Apache-2.0\"\nsource = \"https://git.example.com/acme/check\"\n\n[[plugin]]\nfile = \".\"\n";
+/// A setting of the template that its page does not name.
+const UNEXPLAINED: &str = "the setting `folders` on the plugin's page";
 
 /// Runs it, and returns what it says.
 fn published(site: &Site, arguments: &[&str], code: i32) -> Result<Value> {
     let ended = run(site, &[&["plugin", "publish", "--json"], arguments].concat())?;
     ensure!(ended.code == Some(code), "{}", ended.all());
     serde_json::from_str(&ended.text()).with_context(|| ended.all())
+}
+
+/// Returns what is missing.
+fn missing(said: &Value) -> Vec<&str> {
+    let parts = said["missing"].as_array().into_iter().flatten();
+    parts.filter_map(|part| part["what"].as_str()).collect()
+}
+
+/// Returns the names of the steps that succeeded.
+fn succeeded(said: &Value) -> Vec<&str> {
+    let steps = said["steps"].as_array().into_iter().flatten();
+    steps.filter(|step| step["ok"] == true).filter_map(|step| step["step"].as_str()).collect()
+}
+
+/// Puts an author's words into the place of the placeholders of a new page, and returns the page.
+fn write_page(project: &Path) -> Result<String> {
+    let path = project.join(PAGE);
+    let page = fs::read_to_string(&path)?;
+    let lines =
+        page.lines().map(|line| if line.starts_with(PLACEHOLDER) { "As said." } else { line });
+    let page: String = lines.map(|line| format!("{line}\n")).collect();
+    fs::write(path, &page)?;
+    Ok(page)
+}
+
+/// Gives the next build another version of its own.
+fn set_version(project: &Path, version: &str) -> Result<()> {
+    let manifest = project.join("plugin.toml");
+    let text = fs::read_to_string(&manifest)?;
+    let (start, rest) = text.split_once("version = \"").context("no version")?;
+    let (_, end) = rest.split_once('"').context("no version")?;
+    Ok(fs::write(&manifest, format!("{start}version = \"{version}\"{end}"))?)
 }
 
 /// A new project in C lacks what strangers need; with it, each step is done.
@@ -31,53 +68,54 @@ pub fn whole_way() -> Result<()> {
     let folder = project.display().to_string();
     let dry = [folder.as_str(), "--dry-run"];
     let said = published(&site, &dry, 1)?;
-    let missing: Vec<&str> = said["missing"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(|part| part["what"].as_str())
-        .collect();
-    ensure!(missing == ["a bundle"], "{said}");
+    let placeholders = list_sections("risk-calculator").len();
+    let all = missing(&said);
+    let (own, bundle) = all.split_at_checked(placeholders).with_context(|| said.to_string())?;
+    ensure!(own.iter().all(|what| what.starts_with("your own words in line ")), "{said}");
+    ensure!(bundle == ["a bundle"], "{said}");
     ensure!(!project.join("build").exists(), "something was built");
 
     fs::write(project.join("bundle.toml"), BUNDLE.replace("licence = \"Apache-2.0\"\n", ""))?;
+    let page = write_page(&project)?;
+    fs::write(project.join(PAGE), page.replace("## Lets pass", "## False alarms"))?;
     let said = published(&site, &dry, 1)?;
-    ensure!(said["missing"][0]["what"] == "`licence` of the bundle", "{said}");
+    ensure!(
+        missing(&said)
+            == ["the section `Lets pass` of the plugin's page", "`licence` of the bundle"],
+        "{said}"
+    );
 
     fs::write(project.join("bundle.toml"), BUNDLE)?;
-    let page = fs::read_to_string(project.join("README.md"))?;
-    fs::write(project.join("README.md"), page.replace("folders", "places"))?;
+    fs::write(project.join(PAGE), page.replace("`folders`", "folders"))?;
     let said = published(&site, &dry, 1)?;
-    ensure!(said["missing"][0]["what"] == "the setting `folders` on the plugin's page", "{said}");
-    fs::write(project.join("README.md"), page)?;
-    // Twice: a second run replaces what the first one left.
-    for _ in 0..2 {
-        let said = published(&site, &dry, 0)?;
-        let steps: Vec<(&str, bool)> = said["steps"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|step| Some((step["step"].as_str()?, step["ok"].as_bool()?)))
-            .collect();
-        ensure!(
-            steps == [("build", true), ("test", true), ("bundle", true), ("vet", true)],
-            "{said}"
-        );
+    ensure!(missing(&said) == [UNEXPLAINED] && succeeded(&said) == ["build"], "{said}");
+    fs::write(project.join(PAGE), &page)?;
+    let said = published(&site, &dry, 0)?;
+    ensure!(succeeded(&said) == ["build", "test", "bench", "bundle", "vet"], "{said}");
+    let cost = &said["steps"][2]["cost"];
+    ensure!(cost["name"] == "my-risk-calculator", "{said}");
+    for key in ["size", "call_us", "fuel", "memory_bytes"] {
+        ensure!(cost[key].as_u64().is_some_and(|number| number > 0), "{key}: {said}");
     }
-    // A version that says less than what changed ends it before the bundle.
     let built = project.join("build/my-risk-calculator.wasm");
     let previous = site.root().join("previous").join("my-risk-calculator.wasm");
     fs::create_dir_all(site.root().join("previous"))?;
     fs::copy(&built, &previous)?;
-    let manifest = project.join("plugin.toml");
-    let text = fs::read_to_string(&manifest)?;
-    let (start, rest) = text.split_once("version = \"").context("no version")?;
-    let (_, end) = rest.split_once('"').context("no version")?;
-    fs::write(&manifest, format!("{start}version = \"0.0.1\"{end}"))?;
+    // A version that says less than what changed ends it before the bundle.
+    set_version(&project, "0.0.1")?;
     let previous = previous.display().to_string();
     let said = published(&site, &[&folder, "--dry-run", "--previous", &previous], 1)?;
     let last = said["steps"].as_array().and_then(|steps| steps.last()).context("no steps")?;
     ensure!(last["step"] == "diff" && last["ok"] == false, "{said}");
+
+    // The settings are those of the component, wherever it has them from: a plugin in Rust says them in its source.
+    fs::copy(&built, project.join("mine.wasm"))?;
+    let own = "name = \"my-risk-calculator\"\nkind = \"risk-calculator\"\nlanguage = \"other\"\n\
+               [build]\ncommand = [\"/bin/true\"]\noutput = \"mine.wasm\"\n";
+    fs::write(project.join("plugin.toml"), own)?;
+    fs::write(project.join(PAGE), page.replace("`folders`", "folders"))?;
+    let said = published(&site, &dry, 1)?;
+    ensure!(missing(&said) == [UNEXPLAINED] && succeeded(&said) == ["build"], "{said}");
     Ok(())
 }
 
@@ -102,6 +140,8 @@ pub fn listed() -> Result<()> {
     let project = made(&author, "risk-calculator", "c")?;
     tools::lend("c", &project)?;
     let folder = project.display().to_string();
+    write_page(&project)?;
+    // A version of the bundle for each serial of the index.
     fs::write(project.join("bundle.toml"), BUNDLE)?;
     let (key, secret) = (make_key(&author, "release.key")?, passphrase(&author));
     let to = format!("{host}/{NAME}");
@@ -124,10 +164,25 @@ pub fn listed() -> Result<()> {
     ensure!(said["missing"][0]["what"] == "a new version of the bundle", "{said}");
     ensure!(said["steps"].as_array().is_some_and(Vec::is_empty), "{said}");
 
+    // Another than the author vets it.
+    let vetter = Site::new("publish vetter")?;
+    let vetted = vetter.root().join("vetted.tar").display().to_string();
+    let version = format!("{to}:0.1.0");
+    done(&vetter, &["bundle", "pull", &version, "--output", &vetted, "--plain-http", &host])?;
+    let (key_file, cases) = (make_key(&vetter, "vetting.key")?, project.join("cases.toml"));
+    let cases = format!("my-risk-calculator={}", cases.display());
+    let words = ["bundle", "vet", &vetted, "--reviewer", "Ann", "--cases", &cases, "--key"];
+    let more = [key_file.as_str(), "--passphrase-file", &passphrase(&vetter)];
+    done(&vetter, &[words.as_slice(), &more].concat())?;
+    let words = ["bundle", "push", &vetted, &to, "--signatures-only", "--plain-http", &host];
+    done(&vetter, &words)?;
+
     let archives = author.root().join("archives");
     fs::create_dir_all(&archives)?;
     let list = |serial: u64| -> Result<()> {
-        fs::copy(project.join("build/publish.tar"), archives.join(format!("{serial}.tar")))?;
+        let archive = archives.join(format!("{serial}.tar")).display().to_string();
+        let version = format!("{to}:0.{serial}.0");
+        done(&author, &["bundle", "pull", &version, "-o", &archive, "--plain-http", &host])?;
         let index = author.root().join(format!("index-{serial}.tar")).display().to_string();
         let (serial, archives) = (serial.to_string(), archives.display().to_string());
         let words = ["bundle", "index", "build", &archives, "--name", INDEX, "--serial", &serial];
@@ -146,6 +201,7 @@ pub fn listed() -> Result<()> {
     let reach = |words: &[&str]| done(&person, &[words, &["--plain-http", &host]].concat());
     reach(&["bundle", "index", "update"])?;
     ensure!(done(&person, &["bundle", "search", "risk"])?.contains(NAME), "it is not found");
+    check_info(&person)?;
     ensure!(!objects(&person)?, "it objects before it is installed");
     let before = count_compiled(&person)?;
     reach(&["bundle", "install", NAME])?;
@@ -159,7 +215,20 @@ pub fn listed() -> Result<()> {
     let text = fs::read_to_string(&source)?;
     ensure!(text.contains(OBJECTION), "it has other words");
     fs::write(&source, text.replace(OBJECTION, OTHER_OBJECTION))?;
-    published(&author, &publish, 0)?;
+    // A version of the plugin that says less than that is refused, by what is in the registry.
+    let said = published(&author, &publish, 1)?;
+    ensure!(succeeded(&said) == ["build", "test"] && said["steps"][2]["step"] == "diff", "{said}");
+    set_version(&project, "0.1.1")?;
+    let (tried, shown) = run_publish_script(&author, &host, &folder, &to, None)?;
+    ensure!(tried, "{shown}");
+    let versions =
+        || run(&author, &["bundle", "pull", &format!("{to}:0.2.0"), "--plain-http", &host]);
+    ensure!(versions()?.code == Some(1), "it was pushed when it was only tried");
+    let (pushed, shown) = run_publish_script(&author, &host, &folder, &to, Some(&key))?;
+    ensure!(pushed && shown.contains("the version before is 0.1.0"), "{shown}");
+    for step in ["build", "test", "diff", "bench", "bundle", "vet", "sign", "push"] {
+        ensure!(shown.contains(&format!("\n{step}: portcullis ")), "no `{step}`: {shown}");
+    }
     list(2)?;
     let text = reach(&["bundle", "update", "--yes"])?;
     ensure!(text.contains(&format!("{NAME} 0.2.0 is locked")), "{text}");
@@ -188,6 +257,28 @@ pub fn listed() -> Result<()> {
     done(&offline, &["bundle", "index", "update"])?;
     done(&offline, &["bundle", "install", NAME])?;
     ensure!(objects_with(&offline, OTHER_OBJECTION)?, "it does not object without a network");
+    Ok(())
+}
+
+/// Checks that a person sees who vetted it, on what and with which costs.
+fn check_info(person: &Site) -> Result<()> {
+    let said: Value = serde_json::from_str(&done(person, &["bundle", "info", NAME, "--json"])?)?;
+    let vetting = &said["listed"]["vettings"][0];
+    ensure!(vetting["reviewer"] == "Ann" && vetting["material"][0]["kind"] == "cases", "{said}");
+    let cost = &vetting["plugins"][0];
+    for key in ["calls", "fuel_median", "time_us_median", "memory_most"] {
+        ensure!(cost[key].as_u64().is_some_and(|number| number > 0), "{key}: {said}");
+    }
+    let text = done(person, &["bundle", "info", NAME])?;
+    let words = [
+        "vetted by Ann at ",
+        "cases: 4 cases in 1 file",
+        "my-risk-calculator: ",
+        "the most memory of one is ",
+    ];
+    for expected in words {
+        ensure!(text.contains(expected), "`{expected}` is not said: {text}");
+    }
     Ok(())
 }
 
