@@ -57,6 +57,11 @@ fn main() -> ExitCode {
         trial("plugin record: a case of what an agent did, masked", journal::recorded),
         trial("plugin bench: every column of every plugin of the kind", bench),
         trial("plugin diff: a new version's number is judged by what changed", versions::judged),
+        trial(
+            "plugin diff: labelled actions and sessions show what no case shows",
+            versions::tried,
+        ),
+        trial("plugin diff: a component that is older than its source is told", versions::older),
         trial("plugin diff: two plugins, and material that is not there", versions::refused),
     ])
 }

@@ -34,7 +34,7 @@ impl RiskCalculator for Talker {
         if action.facts.paths.iter().any(|path| path.entry == Entry::Absent) {
             return Ok(Ruling::warn("not_there", "there is nothing").into());
         }
-        if said("stop") {
+        if said("stop") || said("for the first version") {
             return Ok(Ruling::block("no_stopping", "it goes on").into());
         }
         Ok(Assessment::nothing())
