@@ -5,6 +5,7 @@ use crate::common::site::Site;
 use crate::common::trial;
 use crate::examples::{copy, counts, find_sdk};
 use crate::keys::{make_key, passphrase, policy_key};
+use crate::page::{PAGE, list_gaps, list_sections, names_setting};
 use crate::{done, sound, tools};
 use anyhow::{Context, Result, ensure};
 use libtest_mimic::Trial;
@@ -16,11 +17,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use toml::Table;
 
-/// The sections that each plugin's page has, in order.
-const SECTIONS: &[&str] =
-    &["Objects to", "Lets pass", "False alarms", "Settings", "Cost", "Measured", "Limits"];
-/// The sections of one that objects to nothing: an exporter or an intervention.
-const OTHER_SECTIONS: &[&str] = &["Settings", "Cost", "Limits"];
+/// The section that a page of the catalogue has beside those that everybody's has: corpora are not everybody's.
+const MEASURED: &str = "Measured";
 
 /// Languages, each with how many plugins are in them at least.
 const LANGUAGES: &[(&[&str], usize)] =
@@ -301,15 +299,18 @@ fn trial_command(readme: &str) -> Result<&str> {
     Ok(command)
 }
 
+/// Checks that a page has the sections that `plugin publish` asks for, in their order, and its measurements.
 fn check_sections(name: &str, kind: &str, page: &str) -> Result<()> {
+    let gaps = list_gaps(page, kind);
+    ensure!(gaps.is_empty(), "{name}/README.md: {gaps:?}");
     let sections: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("## ")).collect();
-    let expected =
-        if ["risk-calculator", "pattern"].contains(&kind) { SECTIONS } else { OTHER_SECTIONS };
+    ensure!(sections.contains(&MEASURED), "{name}/README.md: no section `{MEASURED}`");
     let mut rest = sections.iter();
-    for section in expected {
+    for section in list_sections(kind) {
         ensure!(
-            rest.any(|found| found == section),
-            "{name}/README.md: no section `{section}` in its place: {sections:?}"
+            rest.any(|found| *found == section.title),
+            "{name}/README.md: no section `{}` in its place: {sections:?}",
+            section.title
         );
     }
     Ok(())
@@ -400,19 +401,43 @@ fn run_words(site: &Site, words: &[String]) -> Result<String> {
 /// The grants that Go's runtime asks for. It runs without them.
 const GO: &str = r#"["clocks", "random", "environment", "directories"]"#;
 
-/// Builds a plugin in the site's folder, as an author would, and plays its cases.
+/// The languages whose components hold an interpreter's memory, with the random numbers that it began with.
+const UNREPEATABLE: &[&str] = &["js", "python", "ts"];
+
+/// Builds a plugin in the site's folder, as an author would, and plays its cases. In most languages, another build in
+/// another folder has the same bytes, so that a vetter can build what a publisher signed.
 fn build(site: &Site, name: &str, language: &str) -> Result<()> {
     let project = site.root().join(name);
-    copy(&catalogue().join(name), &project)?;
-    find_sdk(&project)?;
-    tools::lend(language, &project)?;
-    let folder = project.display().to_string();
-    let built: Value = serde_json::from_str(&done(site, &["plugin", "build", &folder, "--json"])?)?;
+    let built = build_in(site, &project, name, language)?;
     sound(&built, language)?;
+    let page = fs::read_to_string(project.join(PAGE))?;
+    let declared = &built["inspection"]["descriptor"]["settings"];
+    for setting in declared.as_array().into_iter().flatten() {
+        let key = setting["key"].as_str().context("a setting without a key")?;
+        ensure!(names_setting(&page, key), "{name}/{PAGE} does not name the setting `{key}`");
+    }
+    let folder = project.display().to_string();
     let tested: Value = serde_json::from_str(&done(site, &["plugin", "test", &folder, "--json"])?)?;
     let (all, _) = counts(&fs::read_to_string(project.join("cases.toml"))?);
     ensure!(tested["ok"] == all && tested["differ"] == 0, "{all} cases: {tested}");
-    run_own_tests(&project, language)
+    run_own_tests(&project, language)?;
+    if UNREPEATABLE.contains(&language) {
+        return Ok(());
+    }
+    let again = build_in(site, &site.root().join("elsewhere/again"), name, language)?;
+    let digest = &built["inspection"]["digest"];
+    ensure!(digest.is_string() && again["inspection"]["digest"] == *digest, "other bytes: {again}");
+    Ok(())
+}
+
+/// Builds a copy of a plugin in that folder.
+fn build_in(site: &Site, project: &Path, name: &str, language: &str) -> Result<Value> {
+    let _ = fs::remove_dir_all(project);
+    copy(&catalogue().join(name), project)?;
+    find_sdk(project)?;
+    tools::lend(language, project)?;
+    let folder = project.display().to_string();
+    Ok(serde_json::from_str(&done(site, &["plugin", "build", &folder, "--json"])?)?)
 }
 
 /// Runs what a plugin tests beside its cases. Those in Rust are a step of CI of their own.
