@@ -314,7 +314,7 @@ impl<'d> Builder<'d> {
         let mut spec = self.spec(part, [&own].into_iter().chain(blocks));
         match entry.style.as_deref() {
             None => {}
-            Some(style @ ("windows" | "gnu")) => {
+            Some(style @ ("windows" | "gnu" | "exact")) => {
                 if !spec.is_empty() {
                     spec.insert(0, '\n');
                 }
@@ -322,7 +322,7 @@ impl<'d> Builder<'d> {
             }
             Some(style) => {
                 let what = format!("`{style}` is not a style");
-                self.mistake(part, style, what, "write `gnu` or `windows`");
+                self.mistake(part, style, what, "write `gnu`, `exact` or `windows`");
             }
         }
         spec

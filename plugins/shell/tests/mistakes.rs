@@ -166,7 +166,7 @@ const MISTAKES: &[(&str, &str, bool)] = &[
     ),
     (
         "[[entry]]\nnames = [\"a\"]\ndoes = []\nstyle = \"vms\"\n",
-        "`vms` is not a style: write `gnu` or `windows`",
+        "`vms` is not a style: write `gnu`, `exact` or `windows`",
         true,
     ),
     (

@@ -2,23 +2,19 @@
 //! to all others, so that it may count as the flag for both.
 //!
 //! A value in a word of its own is only looked for where the entry's style is `gnu`: elsewhere the
-//! word behind an unknown flag stays an operand, since a flag of that very name may exist. For the
-//! same reason a flag on which nothing depends is not written out there: `eksctl --name=a`
-//! names no namespace.
+//! word behind an unknown flag stays an operand, since a flag of that very name may exist. Where the
+//! style is `exact` nothing is written out: `eksctl --name=a` names no namespace.
 
-use super::spec::{Token, is_gnu, is_run, is_windows, tokens, valued};
+use super::spec::{Token, is_exact, is_gnu, is_run, is_windows, tokens, valued};
 use super::{Found, Plan};
 
 /// The shortest abbreviation of a flag that makes a call harmless: dashes and three letters.
 const SURE: usize = 5;
 
-/// The role of a value that means nothing, as the catalogue encodes it.
-const IGNORED: &str = "_";
-
 /// Returns the flags that are abbreviated: the number of the word, and the word with the flag
 /// written out.
 pub(crate) fn spell_out(found: &Found, words: &[&str], plan: &Plan) -> Vec<(usize, String)> {
-    if is_windows(found.program) {
+    if is_windows(found.program) || is_exact(found.program) {
         return Vec::new();
     }
     let written = plan.flags.iter().filter_map(|at| Some((*at, *words.get(*at)?)));
@@ -40,14 +36,11 @@ fn meant_by(found: &Found, flag: &str, attached: bool) -> Option<&'static str> {
     if known().any(|(_, name)| name == flag) {
         return None;
     }
-    let gnu = specs.into_iter().any(is_gnu);
+    let may_take = attached || specs.into_iter().any(is_gnu);
     let fits = |(harmless, name): &(bool, &'static str)| {
         let role = specs.into_iter().find_map(|spec| valued(spec, name));
         name.starts_with(flag)
-            && role.is_none_or(|role| {
-                let counts = role != IGNORED || specs.into_iter().any(|spec| decides(spec, name));
-                gnu || is_run(role) || (attached && counts)
-            })
+            && (role.is_none_or(|role| may_take || is_run(role)))
             && (!harmless || flag.len() >= SURE)
     };
     // If several begin with it, the call is an error: the one that is not harmless counts.
@@ -55,15 +48,6 @@ fn meant_by(found: &Found, flag: &str, attached: bool) -> Option<&'static str> {
         .filter(fits)
         .min_by_key(|(harmless, name)| (*harmless, name.len()))
         .map(|(_, name)| name)
-}
-
-/// Returns true if something depends on the flag or its value.
-fn decides(spec: &'static str, flag: &str) -> bool {
-    let named = |name: &str| name.split('=').next() == Some(flag);
-    tokens(spec).any(|token| match token {
-        Token::When(condition, _) => condition.split(' ').any(named),
-        _ => false,
-    })
 }
 
 /// Returns the long flags that an entry knows, with a flag for those that make a call harmless.

@@ -41,6 +41,11 @@ pub(super) fn is_gnu(spec: &str) -> bool {
     spec.starts_with("gnu")
 }
 
+/// Returns true if it takes no abbreviated flags, so that what only looks like one is another flag.
+pub(super) fn is_exact(spec: &str) -> bool {
+    spec.starts_with("exact")
+}
+
 /// Returns the role of a flag's value, if the flag takes one. A long flag whose value is run may be
 /// abbreviated.
 pub(super) fn valued(spec: &'static str, flag: &str) -> Option<&'static str> {
