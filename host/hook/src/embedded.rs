@@ -41,12 +41,13 @@ pub(crate) fn become_embedded(
 }
 
 /// Returns the path of the program beside this one. A copy of this one under its name would start
-/// itself without end.
+/// itself without end. While programs are replaced this one's own file may be gone: then it is no
+/// such copy.
 fn find_embedded() -> io::Result<PathBuf> {
     let own = env::current_exe()?;
     let program = own.with_file_name(EMBEDDED);
-    let (found, own) = (fs::metadata(&program)?, fs::metadata(own)?);
-    if (found.dev(), found.ino()) == (own.dev(), own.ino()) {
+    let id = |path| fs::metadata(path).map(|file: fs::Metadata| (file.dev(), file.ino()));
+    if id(&own).is_ok_and(|own| id(&program).is_ok_and(|found| found == own)) {
         return Err(io::Error::other(format!("`{}` is this program", program.display())));
     }
     Ok(program)

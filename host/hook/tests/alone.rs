@@ -1,11 +1,13 @@
-//! The small hook without the other program: it refuses, and says what is missing.
+//! The small hook without the other program: it refuses, and says what is missing. With it, it becomes that program also
+//! while its own file is replaced.
 
 #![allow(clippy::unwrap_used, reason = "a program of tests")]
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 /// Whatever it is called with, and also where the file beside it is the same program: that one would
 /// start itself without end.
@@ -26,16 +28,32 @@ fn without_the_other_program_it_refuses() {
     }
 }
 
+#[test]
+fn while_its_file_is_replaced_it_becomes_the_other_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let [hook, other, newer] =
+        ["portcullis-hook", "portcullis", "newer"].map(|name| folder.path().join(name));
+    for copy in [&hook, &newer] {
+        fs::copy(env!("CARGO_BIN_EXE_portcullis-hook"), copy).unwrap();
+    }
+    fs::write(&other, "#!/bin/sh\necho \"$@\"\nexec cat\n").unwrap();
+    fs::set_permissions(&other, Permissions::from_mode(0o755)).unwrap();
+    let mut child = start(&hook, &["hook", "claude"]);
+    fs::rename(newer, hook).unwrap();
+    child.stdin.take().unwrap().write_all(b"{}").unwrap();
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&ended.stdout), "hook claude\n{}", "{ended:?}");
+}
+
+fn start(hook: &Path, arguments: &[&str]) -> Child {
+    let mut command = Command::new(hook);
+    command.args(arguments).env_clear().env("HOME", hook.parent().unwrap());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().unwrap()
+}
+
 fn refuse(hook: &Path, arguments: &[&str], reason: &str) {
-    let mut child = Command::new(hook)
-        .args(arguments)
-        .env_clear()
-        .env("HOME", hook.parent().unwrap())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = start(hook, arguments);
     child.stdin.take().unwrap().write_all(b"{}").unwrap();
     let ended = child.wait_with_output().unwrap();
     let said = String::from_utf8(ended.stderr).unwrap();
