@@ -10,6 +10,7 @@ use portcullis_config::boundary::{Boundary, STATE, places_of};
 use portcullis_config::clock::now_ms;
 use portcullis_config::handed::HandedFiles;
 use portcullis_config::paths::Paths;
+use portcullis_review::health::has_room;
 use portcullis_review::hook::HookCaller;
 use portcullis_review::parts::KeptParts;
 use portcullis_store::Home;
@@ -57,10 +58,13 @@ impl ServiceProbe {
         if shared.stops.load(Ordering::SeqCst) {
             return Some("it is ending");
         }
-        match &shared.boundary {
-            None => shared.parts.find_obstacle(places, now_ms()),
-            Some(boundary) => find_boundary_obstacle(boundary),
-        }
+        let (obstacle, journals) = match &shared.boundary {
+            None => (shared.parts.find_obstacle(places, now_ms()), places.state.as_path()),
+            Some(boundary) => (find_boundary_obstacle(boundary), Path::new(STATE)),
+        };
+        // A lock is no proof that a record can be written.
+        let full = || (!has_room(journals)).then_some("there is no room left for the journal");
+        obstacle.or_else(full)
     }
 
     /// Returns the number of changes of plugins that are held back.

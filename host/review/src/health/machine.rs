@@ -1,6 +1,6 @@
 //! The machine under the guard: its clock and its disk.
 
-use super::finding::{Check, HealthFinding};
+use super::finding::{Check, HealthFinding, Level};
 use portcullis_config::amount::{format_size, format_span};
 use portcullis_config::clock::format_utc;
 use portcullis_config::paths::own_program;
@@ -74,6 +74,12 @@ pub(super) fn device(path: &Path) -> Option<u64> {
     fs::metadata(path).ok().map(|found| found.dev())
 }
 
+/// Returns false if `path` is on a volume without room for a journal, as `portcullis doctor` judges it.
+#[must_use]
+pub fn has_room(path: &Path) -> bool {
+    disk(path, room(path)).level != Level::Problem
+}
+
 /// Checks the free room for one of our folders.
 pub(super) fn disk(path: &Path, room: Option<FreeSpace>) -> HealthFinding {
     let shown = path.display();
@@ -106,7 +112,6 @@ pub(super) fn disk(path: &Path, room: Option<FreeSpace>) -> HealthFinding {
 
 #[cfg(test)]
 mod tests {
-    use super::super::finding::Level;
     use super::*;
 
     const DAY: u64 = 86_400_000;
@@ -125,6 +130,14 @@ mod tests {
             assert_eq!(clock(now, newest, program).level, level, "{now} {newest:?} {program:?}");
         }
         assert!(clock(9 * DAY, Some(10 * DAY), None).what.contains("1 day after now"));
+    }
+
+    /// The system's own view of its processes has no free block.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_volume_without_a_free_block_has_no_room() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!((has_room(folder.path()), has_room(Path::new("/proc"))), (true, false));
     }
 
     #[test]

@@ -31,6 +31,7 @@ mod upkeep;
 
 pub use finding::{Check, FindingGroup, HealthFinding, Level, worst_level};
 pub use limits::LimitMeasurement;
+pub use machine::has_room;
 pub use start::{HookStatus, Journal, find_weaknesses, inspect_hooks};
 
 use crate::credentials::HomeCredentials;
