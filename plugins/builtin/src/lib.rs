@@ -63,8 +63,8 @@ impl Component {
     pub fn bytes(&self) -> &[u8] {
         self.unpacked.get_or_init(|| {
             let mut bytes = Vec::with_capacity(self.size);
-            // The build packed them, and a test unpacks each. What is cut short here has another
-            // digest, and does not compile.
+            // The build packed them, and a test unpacks each. What is cut short here does not parse
+            // as a component, which is a fault.
             let _ = DeflateDecoder::new(self.packed).read_to_end(&mut bytes);
             bytes
         })
