@@ -405,7 +405,8 @@ const GO: &str = r#"["clocks", "random", "environment", "directories"]"#;
 const UNREPEATABLE: &[&str] = &["js", "python", "ts"];
 
 /// Builds a plugin in the site's folder, as an author would, and plays its cases. In most languages, another build in
-/// another folder has the same bytes, so that a vetter can build what a publisher signed.
+/// another folder has the same bytes, so that a vetter can build what a publisher signed. In Rust that compiles the plugin's
+/// own crate again: what it depends on is compiled once for all plugins.
 fn build(site: &Site, name: &str, language: &str) -> Result<()> {
     let project = site.root().join(name);
     let built = build_in(site, &project, name, language)?;
