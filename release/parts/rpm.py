@@ -10,6 +10,8 @@ from parts.materials import Materials
 from parts.tree import fill_tree
 from parts.version import Version
 
+SYSTEM = ("usr", "usr/bin", "usr/share", "usr/share/doc", "usr/share/man", "usr/share/man/man1")
+"""Folders that every system has. The package owns the others, some with other packages: rpm removes one with its last owner."""
 SPEC = """Name: portcullis
 Version: {version}
 Release: 1
@@ -42,7 +44,8 @@ def write_rpm_package(
     with tempfile.TemporaryDirectory() as folder:
         tree, top = Path(folder) / "tree", Path(folder) / "top"
         fill_tree(tree, version, programs, materials)
-        files = sorted(f"/{file.relative_to(tree)}" for file in tree.rglob("*") if file.is_file())
+        paths = {path.relative_to(tree): path.is_dir() for path in tree.rglob("*")}
+        files = sorted(f"{'%dir ' if is_folder else ''}/{path}" for path, is_folder in paths.items() if str(path) not in SYSTEM)
         spec = Path(folder) / "portcullis.spec"
         spec.write_text(SPEC.format(version=version.text, tree=tree, files="\n".join(files)))
         command = ["rpmbuild", "-bb", "--quiet", "--target", f"{target.rpm}-linux", "--define", f"_topdir {top}", spec]
