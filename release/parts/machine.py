@@ -1,22 +1,36 @@
 """Machines for release/try: each is a folder with a system of its own, into which commands change their root."""
 
+import ctypes
+import fcntl
 import os
 import pty
 import re
 import shutil
+import socket
+import struct
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 COMPILERS = ["cc", "gcc", "clang", "make", "cargo", "rustc"]
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL": "C.UTF-8"}
 WITHIN = 'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && cd "$0" && exec chroot "$0" /bin/sh -euc "cd; $1"'
 """Every system has /proc and /dev; those of this one end with the command."""
-NOT_OURS = ("dev/", "files/", "proc/", "run/", "sys/", "tmp/", "var/")
-"""Folders of the system and of its package manager."""
-KEPT_IN_HOME = re.compile(r"(root|home/\w+)/(\.cache/uv/|\.claude|\.npm/|\.rpmdb/|\.local/share/uv/|letters/)")
+NOT_OURS = re.compile(
+    r"(dev|files|proc|run|sys"
+    r"|var/(cache/(apt|debconf|ldconfig)|lib/(apt|dpkg|rpm)|log/(apt|alternatives\.log|dpkg\.log)))(/|$)"
+)
+"""What belongs to the system, to its package managers, or to release/try."""
+KEPT_IN_HOME = re.compile(
+    r"(root|home/\w+)/(\.cache/uv|\.claude(?!/settings)(\.json[^/]*)?|\.npm|\.rpmdb|\.local/share/uv|letters)(/|$)"
+)
 """What clients and installers keep in a home for themselves: `npx` and `uvx` a copy of each package, for example."""
+
+NEW_NETWORK, SET_FLAGS, IS_UP = 0x40000000, 0x8914, 1
+"""CLONE_NEWNET, SIOCSIFFLAGS and IFF_UP of Linux."""
 
 
 class Machine:
@@ -29,7 +43,7 @@ class Machine:
         compilers = [name for name in COMPILERS for folder in ("usr/bin", "usr/local/bin", "bin") if (root / folder / name).exists()]
         if compilers:
             sys.exit(f"release/try: {name}: this system has {', '.join(compilers)}")
-        self.before = self.list_files()
+        self.before = self.list_paths()
 
     @property
     def own_home(self) -> Path:
@@ -86,16 +100,16 @@ class Machine:
     def fail(self, what: str) -> None:
         sys.exit(f"release/try: {self.name}: {what}")
 
-    def list_files(self) -> set[str]:
-        """Lists what has a place in this system, without what belongs to it alone."""
+    def list_paths(self) -> set[str]:
+        """Lists the files and folders of this system, without what belongs to others."""
         found = set()
-        for folder, _, names in os.walk(self.root):
-            found |= {str((Path(folder) / name).relative_to(self.root)) for name in names}
-        return {place for place in found if not place.startswith(NOT_OURS) and not KEPT_IN_HOME.match(place)}
+        for folder, folders, names in os.walk(self.root):
+            found |= {str((Path(folder) / name).relative_to(self.root)) for name in folders + names}
+        return {place for place in found if not NOT_OURS.match(place) and not KEPT_IN_HOME.match(place)}
 
     def list_new(self) -> list[str]:
         """Lists what is there now and was not when this began."""
-        return sorted(self.list_files() - self.before)
+        return sorted(self.list_paths() - self.before)
 
     def expect_something(self) -> None:
         """Ends this program if nothing new is found while the programs are installed: then finding nothing later would prove nothing."""
@@ -105,8 +119,31 @@ class Machine:
     def expect_nothing(self) -> None:
         left = self.list_new()
         if left:
-            self.fail(f"{len(left)} files are left: {', '.join(left[:20])}")
+            self.fail(f"{len(left)} files and folders are left: {', '.join(left[:20])}")
+        if self.is_guarded():
+            self.fail("settings of Claude Code still name portcullis")
         print(f"{self.name:<10} nothing is left", flush=True)
+
+    def is_guarded(self) -> bool:
+        """Tells whether settings of Claude Code name this program. The client itself writes into these files too."""
+        settings = [*self.own_home.glob(".claude/settings*"), *self.own_home.glob(".claude.json*")]
+        return any("portcullis" in path.read_text() for path in settings)
+
+
+@contextmanager
+def leave_network() -> Iterator[None]:
+    """Gives this thread, and all that it starts, a network that has the loopback interface alone."""
+    system = ctypes.CDLL(None, use_errno=True)
+    with open("/proc/thread-self/ns/net") as before:
+        if system.unshare(NEW_NETWORK) != 0:
+            sys.exit(f"release/try: there can be no network without a way out: {os.strerror(ctypes.get_errno())}")
+        try:
+            with socket.socket() as any_socket:
+                fcntl.ioctl(any_socket, SET_FLAGS, struct.pack("16sH14x", b"lo", IS_UP))
+            yield
+        finally:
+            if system.setns(before.fileno(), NEW_NETWORK) != 0:
+                sys.exit(f"release/try: there is no way back to the network: {os.strerror(ctypes.get_errno())}")
 
 
 def make_debian(name: str, suite: str, kept: Path, folder: Path, packages: tuple[str, ...] = ()) -> Machine:
@@ -114,7 +151,7 @@ def make_debian(name: str, suite: str, kept: Path, folder: Path, packages: tuple
     plain = kept / suite
     if not plain.exists():
         half = make_half(plain)
-        subprocess.run(["debootstrap", "--variant=minbase", suite, half], check=True, stdout=subprocess.DEVNULL)
+        make_system(name, ["debootstrap", "--variant=minbase", suite, half], os.environ)
         half.rename(plain)
     system = kept / "-".join((suite, *packages))
     if not system.exists():
@@ -123,11 +160,19 @@ def make_debian(name: str, suite: str, kept: Path, folder: Path, packages: tuple
         install = f"apt-get update -qq; apt-get install -y -qq --no-install-recommends {' '.join(packages)}; apt-get clean; rm -r /var/lib/apt/lists"
         machine = Machine(name, half)
         environment = machine.environment | {"DEBIAN_FRONTEND": "noninteractive"}
-        subprocess.run(machine.enter(install), env=environment, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        make_system(name, machine.enter(install), environment)
         half.rename(system)
     root = folder / name.replace(" ", "-")
     subprocess.run(["cp", "-a", system, root], check=True)
     return Machine(name, root)
+
+
+def make_system(name: str, command: list, environment: Mapping[str, str]) -> None:
+    """Runs a command that downloads; shows what it said if it fails."""
+    ended = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if ended.returncode != 0:
+        said = "\n".join(ended.stdout.splitlines()[-20:])
+        sys.exit(f"release/try: {name}: this system cannot be made: exit code {ended.returncode}\n{said}")
 
 
 def make_half(whole: Path) -> Path:
@@ -138,11 +183,11 @@ def make_half(whole: Path) -> Path:
     return half
 
 
-def make_bare(name: str, folder: Path) -> Machine:
-    """Makes a system whose only program is a shell that needs no library."""
+def make_bare(name: str, folder: Path, folders: tuple[str, ...] = ()) -> Machine:
+    """Makes a system whose only program is a shell that needs no library, with these empty folders."""
     root = folder / name
-    for place in ("bin", "root", "tmp", "dev", "proc"):
-        (root / place).mkdir(parents=True)
+    for place in ("bin", "root", "tmp", "dev", "proc", *folders):
+        (root / place).mkdir(parents=True, exist_ok=True)
     shutil.copy("/bin/busybox", root / "bin/busybox")
     for program in ("sh", "ls", "mkdir", "rm", "cat", "grep"):
         (root / "bin" / program).symlink_to("busybox")
