@@ -37,7 +37,7 @@ fn hook(folder: &str, id: &str) -> Result<(), Box<dyn Error>> {
 /// Prints the time of opening and of a snapshot, in microseconds.
 fn open(folder: &str) -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
-    let mut store = Store::open_database(&Home::open_root(folder)?, Durability::Process)?;
+    let store = Store::open_database(&Home::open_root(folder)?, Durability::Process)?;
     store.take_snapshot(SESSION, None)?;
     println!("{}", micros(start.elapsed()));
     Ok(())
