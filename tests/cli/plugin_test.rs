@@ -61,7 +61,10 @@ fn main() -> ExitCode {
             "plugin diff: labelled actions and sessions show what no case shows",
             versions::tried,
         ),
-        trial("plugin diff: a component that is older than its source is reported", versions::older),
+        trial(
+            "plugin diff: a component that is older than its source is reported",
+            versions::older,
+        ),
         trial("plugin diff: two plugins, and material that is not there", versions::refused),
     ])
 }
