@@ -21,9 +21,10 @@ WITHIN = 'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && cd "$0"
 """Every system has /proc and /dev; those of this one end with the command."""
 NOT_OURS = re.compile(
     r"(dev|files|proc|run|sys"
+    r"|tmp/(cc-socks|claude-\d+)"
     r"|var/(cache/(apt|debconf|ldconfig)|lib/(apt|dpkg|rpm)|log/(apt|alternatives\.log|dpkg\.log)))(/|$)"
 )
-"""What belongs to the system, to its package managers, or to release/try."""
+"""What belongs to the system, to its package managers, to Claude Code, or to release/try."""
 KEPT_IN_HOME = re.compile(
     r"(root|home/\w+)/(\.cache/uv|\.claude(?!/settings)(\.json[^/]*)?|\.npm|\.rpmdb|\.local/share/uv|letters)(/|$)"
 )
