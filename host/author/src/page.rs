@@ -1,6 +1,7 @@
 //! The page of a plugin, its `README.md`: the sections that a person looks for before installing it.
 //!
-//! `plugin new` writes their placeholders, `plugin publish` names those that a page lacks, and the catalogue's own pages have them.
+//! `plugin new` writes their placeholders, `plugin publish` names those that a page lacks, and the
+//! catalogue's own pages have them.
 
 /// The page's file name.
 pub const PAGE: &str = "README.md";
@@ -12,7 +13,7 @@ pub const PLACEHOLDER: &str = "To be written:";
 pub struct PageSection {
     /// Its heading.
     pub title: &'static str,
-    /// What it says.
+    /// Its content, for the author who writes it.
     pub says: &'static str,
 }
 
@@ -84,9 +85,7 @@ fn has_text(page: &str, title: &str) -> bool {
     let mut inside = None;
     for (_, line) in prose(page) {
         match (heading(line), inside) {
-            (Some((_, found)), _) if found.eq_ignore_ascii_case(title) => {
-                inside = heading(line).map(|(level, _)| level);
-            }
+            (Some((level, found)), _) if found.eq_ignore_ascii_case(title) => inside = Some(level),
             // A heading below it belongs to it.
             (Some((level, _)), Some(own)) if level > own => {}
             (Some(_), _) => inside = None,

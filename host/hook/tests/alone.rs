@@ -1,5 +1,5 @@
-//! The small hook without the other program: it refuses, and says what is missing. With it, it becomes that program also
-//! while its own file is replaced.
+//! The small hook without the other program: it refuses, and says what is missing. With it, it
+//! becomes that program, also while its own file is replaced.
 
 #![allow(clippy::unwrap_used, reason = "a program of tests")]
 

@@ -76,7 +76,7 @@ struct RequestBounds {
     places: Arc<Semaphore>,
     /// The time for each of them.
     deadline: Duration,
-    /// What a request is told that finds no place.
+    /// The answer to a request that finds no free place.
     full: &'static str,
 }
 

@@ -62,7 +62,7 @@ impl ServiceProbe {
             None => (shared.parts.find_obstacle(places, now_ms()), places.state.as_path()),
             Some(boundary) => (find_boundary_obstacle(boundary), Path::new(STATE)),
         };
-        // A lock is no proof that a record can be written.
+        // Taking the lock does not prove that a record can be written.
         let full = || (!has_room(journals)).then_some("there is no room left for the journal");
         obstacle.or_else(full)
     }

@@ -1,4 +1,4 @@
-//! Whether the service can review, for whoever watches over it.
+//! The health of the service, for monitoring.
 //!
 //! Anybody who reaches the port may ask, so an answer names nothing, and is kept for a moment.
 
@@ -9,10 +9,10 @@ use tokio::sync::Mutex;
 /// The time for which an answer counts: a look costs about as much as the begin of a review.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// What a service says of itself.
+/// The health of a service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServiceHealth {
-    /// What keeps it from reviewing, in words without any name; `None` if nothing does.
+    /// The reason why it cannot review, without any name; `None` if it can.
     pub obstacle: Option<&'static str>,
     /// The number of changes of plugins that are held back.
     pub held_back: usize,

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 /// Folders that tools write; hidden folders are skipped too.
 const TOOLS: &[&str] = &[BUILD, "target", "node_modules", "__pycache__"];
-/// What no component is made of; pages are not, either.
+/// Files that no component is built from. Pages are left out too.
 const OTHERS: &[&str] = &[CASES, "bundle.toml", "LICENSE", "test", "tests"];
 
 /// When each file was changed, and its size.

@@ -26,7 +26,7 @@ struct ProjectSet {
 struct HeldBackChange {
     origin: Arc<PluginOrigin>,
     earlier: EarlierReviewer,
-    /// What speaks against it, in words that follow "plugins have changed and".
+    /// The objections to it. Each completes the sentence "plugins have changed and".
     objections: Vec<String>,
     /// True if a plugin could not be loaded, so that it is tried again.
     is_undecided: bool,

@@ -87,7 +87,7 @@ struct EndedStep {
     step: &'static str,
     command: String,
     ok: bool,
-    /// What a call costs, by `plugin bench`.
+    /// The cost of a call, from `plugin bench`.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost: Option<Value>,
 }

@@ -94,7 +94,8 @@ impl Subject {
     }
 }
 
-/// Says so where the component is not what the sources say by now. Nothing is built here: that runs the project's own tools.
+/// Warns if a source is newer than the component. Nothing is built here: that runs the project's
+/// own tools.
 fn warn_of_older_build(project: &PluginProject) {
     let Some(source) = project.find_newer_source() else { return };
     let shown = [project.component(), source, project.folder.clone()]

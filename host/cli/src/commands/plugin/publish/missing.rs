@@ -1,4 +1,4 @@
-//! What a published plugin has and this one has not.
+//! The parts that a plugin still needs before it can be published.
 
 use super::Arguments;
 use crate::bundles::manifest::{BundleManifest, MANIFEST};

@@ -14,12 +14,12 @@ use std::path::PathBuf;
 /// The folder for its component, below the one for build output.
 const PREVIOUS: &str = "previous";
 
-/// What there is to compare with.
+/// The version to compare with.
 #[derive(Debug)]
 pub(super) struct PreviousVersion {
     /// Its component.
     pub(super) file: Option<PathBuf>,
-    /// Where it is from, or why there is none.
+    /// Its origin, or the reason why there is none.
     pub(super) note: String,
 }
 
