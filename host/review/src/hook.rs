@@ -553,10 +553,10 @@ fn review_snapshot(
         ..ReviewContext::default()
     };
     let past = reviewer.past_steps();
-    let details = |step: u64| {
-        let records = steps.step_records(step).ok()?;
-        past.as_ref()
-            .map_or_else(|| step_detail::parse_records(&records), |past| past.find_step(&records))
+    let read = |step: u64| steps.step_records(step).ok();
+    let details = |step: u64| match &past {
+        Some(past) => past.find_step(steps.step_hashes(step).ok()?, || read(step)),
+        None => step_detail::parse_records(&read(step)?),
     };
     let before = tried.is_some().then(|| state.clone());
     let mut reviewed = reviewer.review_event(input.event, state, input.now, &around, &details);

@@ -5,7 +5,7 @@ use portcullis_core::action::{Effect, Outcome, Path, StepDetail};
 use portcullis_store::StepRecord;
 use serde::Deserialize;
 use std::num::NonZeroUsize;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The most steps that are kept: some agents' newest dozens.
 const MOST_STEPS: NonZeroUsize = NonZeroUsize::new(256).unwrap();
@@ -53,7 +53,7 @@ pub(crate) fn parse_records(records: &[StepRecord]) -> Option<StepDetail> {
 
 /// The past steps that a process parsed before, for one that reviews many events: each looks at most
 /// of the steps that the last one looked at. A step is kept by the hashes of its records, so it is
-/// parsed again once it has one more.
+/// read and parsed again once it has one more.
 #[derive(Debug)]
 pub(crate) struct PastSteps(Mutex<LruCache<Vec<[u8; 32]>, StepDetail>>);
 
@@ -64,19 +64,25 @@ impl Default for PastSteps {
 }
 
 impl PastSteps {
-    /// Does the same as [`parse_records`].
-    pub(crate) fn find_step(&self, records: &[StepRecord]) -> Option<StepDetail> {
-        let key: Vec<[u8; 32]> = records.iter().map(|record| record.hash).collect();
-        let Self(kept) = self;
-        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = kept.get(&key) {
+    /// Does the same as [`parse_records`], with the records that `read` returns. It is called only for a
+    /// step whose records' hashes, in order, are not those of a step that is kept.
+    pub(crate) fn find_step(
+        &self,
+        hashes: Vec<[u8; 32]>,
+        read: impl FnOnce() -> Option<Vec<StepRecord>>,
+    ) -> Option<StepDetail> {
+        if let Some(known) = self.lock().get(&hashes) {
             return Some(known.clone());
         }
-        let step = parse_records(records)?;
+        let step = parse_records(&read()?)?;
         if count_text(&step) <= MOST_TEXT {
-            kept.put(key, step.clone());
+            self.lock().put(hashes, step.clone());
         }
         Some(step)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, LruCache<Vec<[u8; 32]>, StepDetail>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -117,10 +123,14 @@ mod tests {
         ];
         for (name, records, kept) in cases {
             let parsed = parse_records(&records);
+            let hashes: Vec<[u8; 32]> = records.iter().map(|record| record.hash).collect();
             for _ in 0..2 {
-                assert_eq!(steps.find_step(&records), parsed, "{name}");
+                let found = steps.find_step(hashes.clone(), || Some(records.clone()));
+                assert_eq!(found, parsed, "{name}");
             }
-            assert_eq!(steps.0.lock().unwrap().len(), kept, "{name}");
+            assert_eq!(steps.lock().len(), kept, "{name}");
         }
+        let kept = steps.find_step(vec![[3; 32]], || panic!("a kept step is read again"));
+        assert_eq!(kept.unwrap().parameters, "pwd");
     }
 }

@@ -51,6 +51,21 @@ impl<'a> SessionHistory<'a> {
         count.map(i64::unsigned_abs).map_err(|error| StoreError::database(self.path, &error))
     }
 
+    /// Returns the hashes of a step's records, in order: cheap, since no document is read and decrypted.
+    ///
+    /// # Errors
+    /// Fails if the database cannot be read.
+    pub fn step_hashes(&self, step: u64) -> Result<Vec<[u8; 32]>, StoreError> {
+        let Ok(step) = i64::try_from(step) else { return Ok(Vec::new()) };
+        let read = || -> rusqlite::Result<Vec<[u8; 32]>> {
+            let mut statement = self.connection.prepare_cached(HASHES)?;
+            statement
+                .query_map(params![self.session, self.agent, step], |row| row.get(0))?
+                .collect()
+        };
+        read().map_err(|error| StoreError::database(self.path, &error))
+    }
+
     /// Returns a step's records, in order; none for a step that the journal does not hold.
     ///
     /// # Errors
@@ -75,6 +90,9 @@ impl<'a> SessionHistory<'a> {
 
 pub(crate) const RECORDS: &str = "SELECT hash, document, id, sealed FROM journal WHERE session = ?1 AND \
      agent IS ?2 AND step = ?3 AND erased_at IS NULL ORDER BY sequence";
+
+pub(crate) const HASHES: &str = "SELECT hash FROM journal WHERE session = ?1 AND agent IS ?2 AND step = ?3 AND \
+     erased_at IS NULL ORDER BY sequence";
 
 /// One record of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]

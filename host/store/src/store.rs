@@ -397,9 +397,11 @@ mod tests {
         let (_folder, store) = place();
         for session in ["one", "two", "three", "four"] {
             store.take_snapshot(session, None).unwrap();
-            store.session_history(session, None).step_records(1).unwrap();
+            let history = store.session_history(session, None);
+            history.step_records(1).unwrap();
+            history.step_hashes(1).unwrap();
         }
-        for sql in [crate::sessions::BUCKET, crate::past::RECORDS] {
+        for sql in [crate::sessions::BUCKET, crate::past::RECORDS, crate::past::HASHES] {
             let statement = store.connection.prepare_cached(sql).unwrap();
             let count = |status| statement.get_status(status);
             assert_eq!(count(rusqlite::StatementStatus::Run), 4, "{sql}");

@@ -172,7 +172,10 @@ fn by_step_and_call() {
     let place = Place::new();
     let store = filled(&place);
     let ids = |agent, step| {
-        let records = store.session_history("one", agent).step_records(step).unwrap();
+        let history = store.session_history("one", agent);
+        let records = history.step_records(step).unwrap();
+        let hashes: Vec<[u8; 32]> = records.iter().map(|record| record.hash).collect();
+        assert_eq!(history.step_hashes(step).unwrap(), hashes, "{agent:?} {step}");
         records.iter().map(|record| record.document[7..10].to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(ids(None, 1), ["aa1", "aa2"]);
