@@ -11,8 +11,12 @@
     clippy::unwrap_used,
     clippy::print_stdout,
     clippy::indexing_slicing,
+    unreachable_pub,
     reason = "a measurement for people"
 )]
+
+#[path = "support/choices.rs"]
+mod choices;
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -36,14 +40,11 @@ struct Way {
 }
 
 fn main() {
-    let rounds = std::env::var("PORTCULLIS_BENCH_ROUNDS")
-        .ok()
-        .and_then(|rounds| rounds.parse().ok())
-        .unwrap_or(ROUNDS);
+    let rounds = choices::count_rounds(ROUNDS);
     let root =
         std::env::temp_dir().join(format!("portcullis-bench-bundles-{}", std::process::id()));
     fs::create_dir_all(&root).unwrap();
-    fs::copy(env!("CARGO_BIN_EXE_portcullis"), root.join("portcullis")).unwrap();
+    fs::copy(choices::find_program("portcullis"), root.join("portcullis")).unwrap();
     let archive = published(&root);
     let mut ways = [
         "a file",

@@ -11,8 +11,12 @@
     clippy::unwrap_used,
     clippy::print_stdout,
     clippy::cast_precision_loss,
+    unreachable_pub,
     reason = "a measurement for people"
 )]
+
+#[path = "support/choices.rs"]
+mod choices;
 
 use std::fs;
 use std::io::Write;
@@ -55,10 +59,7 @@ struct Times {
 }
 
 fn main() {
-    let rounds = std::env::var("PORTCULLIS_BENCH_ROUNDS")
-        .ok()
-        .and_then(|rounds| rounds.parse().ok())
-        .unwrap_or(ROUNDS);
+    let rounds = choices::count_rounds(ROUNDS);
     let chosen: Option<usize> =
         std::env::var("PORTCULLIS_BENCH_FILES").ok().and_then(|files| files.parse().ok());
     for (files, part) in
@@ -149,7 +150,7 @@ fn one_round(
 }
 
 fn hook(home: &Path, event: &str) -> Duration {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_portcullis"));
+    let mut command = Command::new(choices::find_program("portcullis"));
     command
         .args(["hook", "claude"])
         .stdin(Stdio::piped())

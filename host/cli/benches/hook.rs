@@ -3,6 +3,7 @@
 //! `cargo bench --workspace --bench hook` prints the median and the ratio to `sh -c true`, for
 //! `portcullis hook claude` (release, warm cache, all builtin plugins, record written) and for
 //! programs whose cost is well known. Quote the ratios: the times depend on the machine.
+//! `PORTCULLIS_BENCH_PROGRAMS` names a folder with other programs to measure, for example those that are published.
 //!
 //! The program is copied first, as an installation does. The output of a linker is in the page
 //! cache in small pieces until it is read from the disk again, which makes every start of it a
@@ -29,6 +30,8 @@
     reason = "a measurement for people"
 )]
 
+#[path = "support/choices.rs"]
+mod choices;
 #[path = "support/events.rs"]
 mod events;
 #[path = "support/served.rs"]
@@ -80,10 +83,7 @@ struct Case {
 const SCATTERED: u64 = 570;
 
 fn main() {
-    let rounds = std::env::var("PORTCULLIS_BENCH_ROUNDS")
-        .ok()
-        .and_then(|rounds| rounds.parse().ok())
-        .unwrap_or(ROUNDS);
+    let rounds = choices::count_rounds(ROUNDS);
     let folder = std::env::temp_dir().join(format!("portcullis-bench-{}", std::process::id()));
     fs::create_dir_all(folder.join("project")).unwrap();
     // The bench `checkpoints` measures what they add.
@@ -92,10 +92,8 @@ fn main() {
         let config = folder.join(home).join("config.toml");
         fs::write(config, "[checkpoints]\nenabled = false\n").unwrap();
     }
-    let built = Path::new(env!("CARGO_BIN_EXE_portcullis"));
-    fs::copy(built, program(&folder)).unwrap();
-    // `cargo build --release` makes it.
-    fs::copy(built.with_file_name(SMALL_HOOK), folder.join(SMALL_HOOK)).unwrap();
+    fs::copy(choices::find_program("portcullis"), program(&folder)).unwrap();
+    fs::copy(choices::find_program(SMALL_HOOK), folder.join(SMALL_HOOK)).unwrap();
     let mut off = Command::new(program(&folder));
     off.args(["encryption", "off", "--yes"]).env("PORTCULLIS_HOME", folder.join(PLAIN));
     assert!(off.stdout(Stdio::null()).status().unwrap().success(), "encryption stays on");

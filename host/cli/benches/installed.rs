@@ -13,6 +13,8 @@
     reason = "a measurement for people"
 )]
 
+#[path = "support/choices.rs"]
+mod choices;
 #[path = "support/events.rs"]
 mod events;
 
@@ -51,10 +53,7 @@ fn main() {
         println!("`PORTCULLIS_BENCH_PLUGINS` names no folder with components: nothing to measure");
         return;
     };
-    let rounds = std::env::var("PORTCULLIS_BENCH_ROUNDS")
-        .ok()
-        .and_then(|rounds| rounds.parse().ok())
-        .unwrap_or(ROUNDS);
+    let rounds = choices::count_rounds(ROUNDS);
     let folder = std::env::temp_dir().join(format!("portcullis-bench-{}", std::process::id()));
     let machine = Machine { folder };
     let names = machine.prepare(&plugins);
@@ -88,7 +87,7 @@ impl Machine {
     /// Makes both homes, and compiles the plugins. Returns the names of those that are loaded.
     fn prepare(&self, plugins: &Path) -> Vec<String> {
         fs::create_dir_all(self.folder.join("project")).unwrap();
-        fs::copy(env!("CARGO_BIN_EXE_portcullis"), self.program()).unwrap();
+        fs::copy(choices::find_program("portcullis"), self.program()).unwrap();
         let mut names = Vec::new();
         for home in HOMES {
             let home = self.folder.join(home);

@@ -12,8 +12,12 @@
     clippy::print_stdout,
     clippy::cast_precision_loss,
     clippy::indexing_slicing,
+    unreachable_pub,
     reason = "a measurement for people"
 )]
+
+#[path = "support/choices.rs"]
+mod choices;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -83,7 +87,7 @@ impl Connection {
             command
         };
         let gateway = |words: &[&str]| {
-            let mut command = Command::new(env!("CARGO_BIN_EXE_portcullis"));
+            let mut command = Command::new(choices::find_program("portcullis"));
             command
                 .args(["mcp", "--name", "bench"])
                 .args(words)
@@ -175,10 +179,7 @@ fn post(stream: &mut BufReader<TcpStream>, message: &str) -> String {
 }
 
 fn main() {
-    let rounds = std::env::var("PORTCULLIS_BENCH_ROUNDS")
-        .ok()
-        .and_then(|rounds| rounds.parse().ok())
-        .unwrap_or(ROUNDS);
+    let rounds = choices::count_rounds(ROUNDS);
     let folder = std::env::temp_dir().join(format!("portcullis-bench-mcp-{}", std::process::id()));
     fs::create_dir_all(folder.join("project")).unwrap();
     fs::create_dir_all(folder.join("home")).unwrap();

@@ -10,7 +10,8 @@
 //! session of 10, in turn, without the process of the hook.
 //!
 //! `PORTCULLIS_BENCH_SECONDS` sets the length of the first part (60), `PORTCULLIS_BENCH_STEPS` the
-//! longer session (10,000), `PORTCULLIS_BENCH_ROUNDS` the measured actions of each session (300).
+//! longer session (10,000), `PORTCULLIS_BENCH_ROUNDS` the measured actions of each session (300), and
+//! `PORTCULLIS_BENCH_PROGRAMS` a folder with other programs.
 
 #![allow(
     clippy::unwrap_used,
@@ -20,6 +21,8 @@
     reason = "a measurement for people"
 )]
 
+#[path = "support/choices.rs"]
+mod choices;
 #[path = "support/served.rs"]
 mod served;
 
@@ -29,7 +32,7 @@ use std::env;
 use std::fs;
 use std::io::Write;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -53,16 +56,13 @@ fn main() {
     let ground = Ground::prepare();
     ground.compile_plugins();
     let service = RunningService::start(&ground.folder.join("portcullis"), &ground.home);
-    work_at_once(&ground, Duration::from_secs(number("PORTCULLIS_BENCH_SECONDS", 60)));
+    let seconds = choices::read_number("PORTCULLIS_BENCH_SECONDS", 60);
+    work_at_once(&ground, Duration::from_secs(seconds as u64));
     service.report_memory();
     compare_lengths(&ground);
     service.report_memory();
     drop(service);
     fs::remove_dir_all(&ground.folder).unwrap();
-}
-
-fn number(variable: &str, default: u64) -> u64 {
-    env::var(variable).ok().and_then(|number| number.parse().ok()).unwrap_or(default)
 }
 
 impl Ground {
@@ -74,11 +74,9 @@ impl Ground {
         fs::create_dir_all(&home).unwrap();
         // The bench `checkpoints` measures what they add.
         fs::write(home.join("config.toml"), "[checkpoints]\nenabled = false\n").unwrap();
-        let built = Path::new(env!("CARGO_BIN_EXE_portcullis"));
         let hook = folder.join("portcullis-hook");
-        fs::copy(built, folder.join("portcullis")).unwrap();
-        // `cargo build --release` makes it.
-        fs::copy(built.with_file_name("portcullis-hook"), &hook).unwrap();
+        fs::copy(choices::find_program("portcullis"), folder.join("portcullis")).unwrap();
+        fs::copy(choices::find_program("portcullis-hook"), &hook).unwrap();
         Self { folder, home, hook }
     }
 
@@ -206,8 +204,8 @@ fn work(ground: &Ground, session: &str, length: Duration) -> AgentTimes {
 }
 
 fn compare_lengths(ground: &Ground) {
-    let steps = usize::try_from(number("PORTCULLIS_BENCH_STEPS", 10_000)).unwrap();
-    let rounds = usize::try_from(number("PORTCULLIS_BENCH_ROUNDS", 300)).unwrap();
+    let steps = choices::read_number("PORTCULLIS_BENCH_STEPS", 10_000);
+    let rounds = choices::count_rounds(300);
     for step in 0..steps {
         ground.act("long", step);
     }
