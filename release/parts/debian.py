@@ -28,7 +28,7 @@ def write_debian_package(
     path = output / f"portcullis_{version.text}_{target.debian}.deb"
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
-        fill_tree(root, version, programs, materials)
+        fill_tree(root, version, programs, materials, zsh="usr/share/zsh/vendor-completions")
         size = sum(file.stat().st_size for file in root.rglob("*") if file.is_file()) // 1024
         control = root / "DEBIAN/control"
         control.parent.mkdir()

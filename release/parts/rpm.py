@@ -43,7 +43,7 @@ def write_rpm_package(
 ) -> list[Path]:
     with tempfile.TemporaryDirectory() as folder:
         tree, top = Path(folder) / "tree", Path(folder) / "top"
-        fill_tree(tree, version, programs, materials)
+        fill_tree(tree, version, programs, materials, zsh="usr/share/zsh/site-functions")
         paths = {path.relative_to(tree): path.is_dir() for path in tree.rglob("*")}
         files = sorted(f"{'%dir ' if is_folder else ''}/{path}" for path, is_folder in paths.items() if str(path) not in SYSTEM)
         spec = Path(folder) / "portcullis.spec"

@@ -10,13 +10,13 @@ from parts.version import Version
 
 COMPLETIONS = {
     "bash": "usr/share/bash-completion/completions",
-    "zsh": "usr/share/zsh/vendor-completions",
     "fish": "usr/share/fish/vendor_completions.d",
 }
 
 
-def fill_tree(root: Path, version: Version, programs: dict[str, Path], materials: Materials) -> None:
-    """Copies everything below `root`, with the times of the commit."""
+def fill_tree(root: Path, version: Version, programs: dict[str, Path], materials: Materials, zsh: str) -> None:
+    """Copies everything below `root`, with the times of the commit. `zsh` is the folder that the system's zsh searches."""
+    folders_of_shells = COMPLETIONS | {"zsh": zsh}
     for name, path in programs.items():
         place_file(path, root / "usr/bin" / name, 0o755)
     for path in sorted(materials.manuals.iterdir()):
@@ -25,7 +25,7 @@ def fill_tree(root: Path, version: Version, programs: dict[str, Path], materials
         place.write_bytes(gzip.compress(path.read_bytes(), mtime=0))
         place.chmod(0o644)
     for shell, path in materials.completions.items():
-        place_file(path, root / COMPLETIONS[shell] / path.name, 0o644)
+        place_file(path, root / folders_of_shells[shell] / path.name, 0o644)
     for path in materials.texts:
         place_file(path, root / "usr/share/doc/portcullis" / path.name, 0o644)
     for folder, folders, files in os.walk(root, topdown=False):
