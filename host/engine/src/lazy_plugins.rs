@@ -7,7 +7,8 @@
 use crate::deadline::TimeBudget;
 use crate::engine::Engine;
 use crate::kind::Kind;
-use crate::plugin::{LazyPlugin, PluginSpec, Source};
+use crate::plugin::LazyPlugin;
+use crate::plugin_spec::{PluginSpec, Source};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The needs of a review.

@@ -1,6 +1,10 @@
 //! What variables choose for the benches of whole programs: which programs run, and how often.
 
-#![allow(dead_code, reason = "no bench needs all of it")]
+#![allow(
+    dead_code,
+    clippy::panic,
+    reason = "no bench needs all of it, and a person reads what it says"
+)]
 
 use std::env;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! Reads archives of bundles from files of this machine, and writes them atomically.
 
 use crate::error::{Context, Error, Result};
+use crate::given_file::display_path;
 use portcullis_bundle::{Bundle, Signature, read_archive, read_layout, write_archive};
-use portcullis_core::text::one_line;
 use portcullis_fs::{Links, ReadError, open_file};
 use std::fs;
 use std::io::{BufReader, ErrorKind};
@@ -114,10 +114,4 @@ fn put(path: &Path, bundle: &Bundle, signatures: &[Signature], rights: u32) -> R
         Ok(write_archive(bundle, signatures, file)?)
     })
     .with_context(context)
-}
-
-/// Formats a path for messages.
-#[must_use]
-pub fn display_path(path: &Path) -> String {
-    one_line(&path.display().to_string(), 400)
 }

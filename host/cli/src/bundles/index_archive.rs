@@ -1,7 +1,7 @@
 //! Reads archives of indexes from files of this machine, and writes them atomically.
 
-use super::archive::display_path;
 use crate::error::{Context, Error, Result};
+use crate::given_file::display_path;
 use portcullis_bundle::{IndexArtifact, Signature, read_index_archive, write_index_archive};
 use portcullis_fs::{Links, open_file};
 use std::io::BufReader;

@@ -10,10 +10,11 @@
 //!
 //! Whether an index is accepted is decided in `portcullis_review::bundles::indexes`.
 
-use super::archive::{self, display_path};
+use super::archive;
 use super::index_archive::read_index_file;
 use super::source::{self, FetchedBundle, RegistryOptions};
 use crate::error::{Context, Error, Result};
+use crate::given_file::display_path;
 use crate::paint;
 use portcullis_bundle::{
     BundleName, Digest, IndexArtifact, IndexSource, ListedBundle, ListedVersion, LockedBundle,

@@ -367,9 +367,3 @@ pub fn remove_unused(places: &Paths, home: &Home, name: &BundleName, now: u64) -
     }
     Ok(())
 }
-
-/// Formats a path for messages.
-#[must_use]
-pub fn display_path(path: &Path) -> String {
-    portcullis_core::text::one_line(&path.display().to_string(), 400)
-}

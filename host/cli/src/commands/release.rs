@@ -6,7 +6,7 @@ use super::bundle::sign::write_signature;
 use crate::bundles::secrets::{Passphrase, decrypt_key};
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
-use crate::given_file::read_given_file;
+use crate::given_file::{display_path, read_given_file};
 use crate::paint;
 use portcullis_bundle::{Digest, Release, Signature};
 use portcullis_core::text::{count_noun, one_line};
@@ -185,8 +185,4 @@ fn describe_release(release: &Release) -> String {
         one_line(&release.version, 64),
         one_line(&release.commit, 64)
     )
-}
-
-fn display_path(path: &Path) -> String {
-    one_line(&path.to_string_lossy(), 400)
 }

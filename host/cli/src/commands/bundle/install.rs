@@ -9,6 +9,7 @@ use crate::bundles::source::{self, BundleSource, FetchedBundle, InstallTarget, R
 use crate::compile_line::CompileLine;
 use crate::error::{Context, Result};
 use crate::exit::CommandExit;
+use crate::given_file::display_path;
 use crate::recorded_action::record_action;
 use crate::{interactive, paint};
 use portcullis_bundle::LockedBundle;
@@ -119,7 +120,7 @@ fn named(
     } else if installed.is_ok() && is_locked {
         paint::print_text(&format!(
             "locked in `{}`; every review from now on runs them\n",
-            install::display_path(&target.path),
+            display_path(&target.path),
         ));
     }
     // What was locked before a failure runs from now on, too.
@@ -205,7 +206,7 @@ pub(super) fn install_and_record(
         "a person installed the bundle `{} {}`, {digest}, locked in `{}`",
         about.name,
         about.version,
-        install::display_path(&target.path)
+        display_path(&target.path)
     );
     record_action(places, home, "bundle", &what, now_ms())?;
     warn_if_kept(install::remove_unused(places, home, &about.name, now_ms()));
@@ -243,7 +244,7 @@ fn locked(
             continue;
         }
         let name = format!("{} {}", wanted.locked.name, wanted.locked.version);
-        let context = || format!("`{}` locks `{name}`", install::display_path(&wanted.by));
+        let context = || format!("`{}` locks `{name}`", display_path(&wanted.by));
         let source = locked_source(policies, &wanted.locked).with_context(context)?;
         if !arguments.dry_run {
             let found = source.fetch_bundle(&arguments.reach).with_context(context)?;

@@ -1,9 +1,9 @@
 //! `portcullis bundle list`: shows the bundles that have to run here, their state, and what else is
 //! installed.
 
-use crate::bundles::install;
 use crate::error::Result;
 use crate::exit::CommandExit;
+use crate::given_file::display_path;
 use crate::paint;
 use portcullis_bundle::{Bundle, InstalledBundle};
 use portcullis_config::clock::now_ms;
@@ -83,7 +83,7 @@ fn as_text(lines: &[BundleLine], others: &[InstalledBundle]) -> String {
             "{} {}  {}",
             paint::bold(locked.name.as_str()),
             locked.version,
-            paint::dim(install::display_path(by))
+            paint::dim(display_path(by))
         );
         let _ = writeln!(text, "  {}", paint::dim(locked.digest));
         match state {

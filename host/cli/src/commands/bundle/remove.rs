@@ -4,6 +4,7 @@ use super::install::warn_if_kept;
 use crate::bundles::install::{self, InstallLock, LockFile};
 use crate::error::{Error, Result};
 use crate::exit::CommandExit;
+use crate::given_file::display_path;
 use crate::recorded_action::record_action;
 use crate::{interactive, paint};
 use portcullis_bundle::BundleName;
@@ -30,7 +31,7 @@ pub fn run_remove(arguments: &Arguments) -> Result<CommandExit> {
     let home = Home::open_root(&places.state)?;
     let _turn = InstallLock::take_lock(&places)?;
     let mut target = LockFile::find_lock(&places, arguments.global)?;
-    let (name, lock) = (&arguments.name, install::display_path(&target.path));
+    let (name, lock) = (&arguments.name, display_path(&target.path));
     let Some(locked) = target.lock.find_bundle(name) else {
         return Err(Error::not_found(format!("`{lock}` locks no `{name}`"))
             .with_hint("`portcullis bundle list` lists what is locked"));

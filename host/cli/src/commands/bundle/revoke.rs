@@ -4,9 +4,9 @@
 //! edits its own policy itself.
 
 use crate::bundles::archive;
-use crate::bundles::install::display_path;
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
+use crate::given_file::display_path;
 use crate::recorded_action::record_action;
 use crate::{interactive, paint};
 use portcullis_bundle::{BundleName, Digest, TrustPolicy};

@@ -6,6 +6,7 @@ use crate::bundles::archive;
 use crate::bundles::secrets::{Passphrase, decrypt_key};
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
+use crate::given_file::display_path;
 use crate::paint;
 use portcullis_bundle::{Bundle, Signature, Statement};
 use portcullis_config::clock::now_ms;
@@ -159,8 +160,4 @@ pub fn write_signature(path: &Path, signature: &Signature) -> Result<()> {
     check_absent(path)?;
     let context = || format!("cannot write `{}`", display_path(path));
     portcullis_fs::replace_bytes(path, 0o644, signature.file()).with_context(context)
-}
-
-fn display_path(path: &Path) -> String {
-    one_line(&path.to_string_lossy(), 400)
 }

@@ -11,6 +11,7 @@ use crate::bundles::install::{self, InstallLock, InstallPlan, LockFile};
 use crate::bundles::source::{self, FetchedBundle, RegistryOptions};
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
+use crate::given_file::display_path;
 use crate::{interactive, paint};
 use portcullis_bundle::{BundleName, LockedBundle};
 use portcullis_config::clock::now_ms;
@@ -106,7 +107,7 @@ pub fn run_update(arguments: &Arguments) -> Result<CommandExit> {
                 if !arguments.json {
                     paint::print_text(&format!(
                         "{name} {version} is locked in `{}`\n",
-                        install::display_path(&target.path)
+                        display_path(&target.path)
                     ));
                 }
             }
@@ -236,17 +237,14 @@ fn verdicts(
 fn requested_bundles(arguments: &Arguments, target: &LockFile) -> Result<Vec<LockedBundle>> {
     if arguments.names.is_empty() {
         if target.lock.bundles().is_empty() {
-            return Err(Error::invalid(format!(
-                "`{}` locks nothing",
-                install::display_path(&target.path)
-            ))
-            .with_hint("`portcullis bundle install` begins it"));
+            return Err(Error::invalid(format!("`{}` locks nothing", display_path(&target.path)))
+                .with_hint("`portcullis bundle install` begins it"));
         }
         return Ok(target.lock.bundles().to_vec());
     }
     let find = |name: &BundleName| {
         target.lock.find_bundle(name).cloned().ok_or_else(|| {
-            Error::not_found(format!("`{}` locks no `{name}`", install::display_path(&target.path)))
+            Error::not_found(format!("`{}` locks no `{name}`", display_path(&target.path)))
                 .with_hint("`portcullis bundle list` lists what is locked")
         })
     };

@@ -3,12 +3,13 @@
 //! Whatever an archive says is taken from it: plugins, grants, signatures and vettings. A publisher
 //! adds where the bundles are, what changed, and which versions are withdrawn.
 
-use crate::bundles::archive::{self, display_path};
+use crate::bundles::archive;
 use crate::bundles::index_archive::put_index;
 use crate::bundles::index_notes::IndexNotes;
 use crate::bundles::indexes::list_versions;
 use crate::error::{Context, Error, Result};
 use crate::exit::CommandExit;
+use crate::given_file::display_path;
 use crate::paint;
 use portcullis_bundle::{
     Bundle, BundleName, IndexArtifact, IndexDocument, ListedBundle, ListedVersion, Signature,

@@ -5,7 +5,7 @@
 //! digest and each signature as with a registry.
 
 use super::update::find_index;
-use crate::bundles::archive::{self, display_path};
+use crate::bundles::archive;
 use crate::bundles::index_archive::put_index;
 use crate::bundles::indexes::{
     BUNDLES, ListedTarget, fetch_index, fetch_listed, mirrored_bundle, mirrored_index,
@@ -13,6 +13,7 @@ use crate::bundles::indexes::{
 use crate::bundles::source::RegistryOptions;
 use crate::error::{Context, Result};
 use crate::exit::CommandExit;
+use crate::given_file::display_path;
 use crate::paint;
 use portcullis_bundle::{BundleName, CandidateIndex};
 use portcullis_config::clock::now_ms;

@@ -1,11 +1,11 @@
 //! `portcullis bundle index push`: pushes an index with its signatures to a registry.
 
-use crate::bundles::archive::display_path;
 use crate::bundles::index_archive::read_index_file;
 use crate::bundles::indexes::parse_index_reference;
 use crate::bundles::source::RegistryOptions;
 use crate::error::{Error, Result};
 use crate::exit::CommandExit;
+use crate::given_file::display_path;
 use crate::paint;
 use portcullis_core::text::count_noun;
 use serde_json::json;

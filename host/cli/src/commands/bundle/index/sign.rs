@@ -1,11 +1,11 @@
 //! `portcullis bundle index sign`: signs the digest of an index. The statement has a type of its
 //! own: a signature of a bundle never counts for an index, and vice versa.
 
-use crate::bundles::archive::display_path;
 use crate::bundles::index_archive::{put_index, read_index_file};
 use crate::bundles::secrets::{Passphrase, decrypt_key};
 use crate::error::Result;
 use crate::exit::CommandExit;
+use crate::given_file::display_path;
 use crate::paint;
 use portcullis_bundle::Signature;
 use portcullis_core::text::count_noun;
