@@ -47,8 +47,10 @@ def compile_programs(root: Path, target: Target) -> dict[str, Path]:
     subprocess.run(["rustup", "target", "add", target.triple, "wasm32-unknown-unknown"], cwd=root, check=True)
     folder = Path(os.environ.get("CARGO_TARGET_DIR", root / "target"))
     cargo_home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
-    # Messages of panics and of asserts name source files, which must not tell where those were.
-    remapped = [f"--remap-path-prefix={root}=/portcullis", f"--remap-path-prefix={cargo_home}=/cargo"]
+    # Messages of panics and of asserts name source files, which must not tell where those were. Build scripts write some of them into
+    # the target folder, which may be below the root: of the prefixes that match, the last one counts.
+    prefixes = {root: "/portcullis", cargo_home: "/cargo", folder.resolve(): "/portcullis/target"}
+    remapped = [f"--remap-path-prefix={path}={name}" for path, name in prefixes.items()]
     environment = os.environ | {
         "PATH": f"{tools / 'bin'}:{os.environ['PATH']}",
         "CARGO_INCREMENTAL": "0",
