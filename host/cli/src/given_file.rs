@@ -1,4 +1,5 @@
-//! Files that a person names on the command line: their names in messages, and the content of small ones, some with secrets.
+//! Files that a person names on the command line: how messages show their paths, and the content of
+//! small ones, some with secrets.
 
 use crate::error::{Error, Result};
 use portcullis_core::text::one_line;

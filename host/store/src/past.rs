@@ -56,14 +56,7 @@ impl<'a> SessionHistory<'a> {
     /// # Errors
     /// Fails if the database cannot be read.
     pub fn step_hashes(&self, step: u64) -> Result<Vec<[u8; 32]>, StoreError> {
-        let Ok(step) = i64::try_from(step) else { return Ok(Vec::new()) };
-        let read = || -> rusqlite::Result<Vec<[u8; 32]>> {
-            let mut statement = self.connection.prepare_cached(HASHES)?;
-            statement
-                .query_map(params![self.session, self.agent, step], |row| row.get(0))?
-                .collect()
-        };
-        read().map_err(|error| StoreError::database(self.path, &error))
+        self.query_step(HASHES, step, |row| row.get(0))
     }
 
     /// Returns a step's records, in order; none for a step that the journal does not hold.
@@ -71,18 +64,27 @@ impl<'a> SessionHistory<'a> {
     /// # Errors
     /// Fails if the database cannot be read.
     pub fn step_records(&self, step: u64) -> Result<Vec<StepRecord>, StoreError> {
-        let Ok(step) = i64::try_from(step) else { return Ok(Vec::new()) };
-        let read = || -> rusqlite::Result<Vec<StepRecord>> {
-            let mut statement = self.connection.prepare_cached(RECORDS)?;
-            let record = |row: &Row<'_>| {
-                let (id, sealed): (String, Option<Vec<u8>>) = (row.get(2)?, row.get(3)?);
-                let document = match sealed {
-                    Some(sealed) => self.keys.read_document(&id, sealed).map_err(carry_error)?,
-                    None => row.get(1)?,
-                };
-                Ok(StepRecord { hash: row.get(0)?, document })
+        self.query_step(RECORDS, step, |row| {
+            let (id, sealed): (String, Option<Vec<u8>>) = (row.get(2)?, row.get(3)?);
+            let document = match sealed {
+                Some(sealed) => self.keys.read_document(&id, sealed).map_err(carry_error)?,
+                None => row.get(1)?,
             };
-            statement.query_map(params![self.session, self.agent, step], record)?.collect()
+            Ok(StepRecord { hash: row.get(0)?, document })
+        })
+    }
+
+    /// Runs one of the queries for a step's records, and reads each row.
+    fn query_step<T>(
+        &self,
+        sql: &str,
+        step: u64,
+        read_row: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        let Ok(step) = i64::try_from(step) else { return Ok(Vec::new()) };
+        let read = || -> rusqlite::Result<Vec<T>> {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            statement.query_map(params![self.session, self.agent, step], &read_row)?.collect()
         };
         read().map_err(|error| StoreError::database(self.path, &error))
     }
@@ -91,8 +93,8 @@ impl<'a> SessionHistory<'a> {
 pub(crate) const RECORDS: &str = "SELECT hash, document, id, sealed FROM journal WHERE session = ?1 AND \
      agent IS ?2 AND step = ?3 AND erased_at IS NULL ORDER BY sequence";
 
-pub(crate) const HASHES: &str = "SELECT hash FROM journal WHERE session = ?1 AND agent IS ?2 AND step = ?3 AND \
-     erased_at IS NULL ORDER BY sequence";
+pub(crate) const HASHES: &str = "SELECT hash FROM journal WHERE session = ?1 AND agent IS ?2 AND \
+     step = ?3 AND erased_at IS NULL ORDER BY sequence";
 
 /// One record of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]

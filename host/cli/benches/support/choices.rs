@@ -1,4 +1,4 @@
-//! What variables choose for the benches of whole programs: which programs run, and how often.
+//! Variables choose which programs the benches of whole programs run, and how often.
 
 #![allow(
     dead_code,
